@@ -59,7 +59,6 @@ OPEN = {
 # Private attributes that other rooms read of an object, each with the reason.
 OPEN_ATTRIBUTES = {
     "_active_sources": "compare_sources takes the sources of a union apart",
-    "_composes_all": "a source applies no oov policy to a store that knows all words",
     "_files": "of handles, for saved files",
     "_load_network": "saved files load networks after their objects",
     "_net_parts": "saved files contain networks without code",

@@ -194,9 +194,6 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
     def _fit_vectors(self, tokens, y):
         """Learn from the training data; the default does nothing."""
 
-    def _readable_types(self, tokens):
-        """Return which types can be known at all, (n_types,) bool, or None for all."""
-
     def _embed(self, tokens):
         """Return the Block or the list of Blocks of the tokens."""
         raise NotImplementedError(
@@ -204,7 +201,8 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
             "or a list of Blocks."
         )
 
-    @fit_context(prefer_skip_nested_validation=True)
+    # Estimators inside of a source validate their own parameters.
+    @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
     def fit(self, X: Texts, y: object = None) -> Self:
         """Fit the source on the training data.
@@ -229,7 +227,7 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         self.n_missing_ = count_missing(tokens)
         return self
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
     def fit_transform(self, X: Texts, y: object = None) -> EmbeddedSequences:
         """Fit the source and embed the training data, computing the vectors once.
@@ -247,9 +245,9 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
             The same as ``fit(X, y).transform(X)``.
         """
         tokens = self._read(X)
-        raw = self._learn(tokens, y)
+        blocks = self._learn(tokens, y)
         self.n_missing_ = count_missing(tokens)
-        return self._finish(tokens, raw)
+        return self._preprocessed(tokens, blocks)
 
     def transform(self, X: Texts) -> EmbeddedSequences:
         """Embed sequences.
@@ -268,11 +266,10 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
             Over the types that occur in X.
         """
         check_is_fitted(self)
-        return self._embed_tokens(self._read(X))
-
-    def _embed_tokens(self, tokens):
-        """Return the EmbeddedSequences of tokens, all of whose types are used."""
-        return self._finish(tokens, self._compute(tokens))
+        tokens = self._read(X)
+        blocks = _as_blocks(self._embed(tokens), self)
+        self._check_dims(blocks)
+        return self._preprocessed(tokens, blocks)
 
     def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return one name per dimension: the block name followed by a number.
@@ -296,33 +293,23 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         missing = getattr(self, "missing", "raise")
         return used_types(check_tokens(X, missing=missing))
 
-    # Raw vectors are those before preprocessing: blocks, or in a BaseWordEmbedding a
-    # `Lookup`. `_compute` and `_finish` are separate, so that fit_transform can use the
-    # raw vectors that `_learn` has computed.
     def _learn(self, tokens, y):
-        """Fit the source, and return the raw vectors of the training data."""
+        """Fit the source, and return the blocks of the training data."""
         self._fit_vectors(tokens, y)
-        # The constructor checks that the blocks match the tokens.
-        embedded = EmbeddedSequences(tokens, _as_blocks(self._embed(tokens), self))
-        blocks = embedded.blocks
+        blocks = _as_blocks(self._embed(tokens), self)
+        EmbeddedSequences(tokens, blocks)  # checks that the blocks match the tokens
         kind = getattr(self, "preprocess", None)
         self._preprocessings = {
             block.name: fit_preprocessing(kind, block.values[block.known])
             for block in blocks
             if kind is not None
         }
-        self.coverage_ = coverage(tokens, blocks, self._readable_types(tokens))
+        self.coverage_ = coverage(tokens, blocks)
         self.dims_ = {block.name: block.dim for block in blocks}
         return blocks
 
-    def _compute(self, tokens):
-        """Return the raw vectors of tokens."""
-        blocks = _as_blocks(self._embed(tokens), self)
-        self._check_dims(blocks)
-        return blocks
-
-    def _finish(self, tokens, blocks):
-        """Return the EmbeddedSequences of tokens with these raw vectors."""
+    def _preprocessed(self, tokens, blocks):
+        """Return the EmbeddedSequences of tokens with these blocks, preprocessed."""
         blocks = [self._preprocess_block(block) for block in blocks]
         return EmbeddedSequences(tokens, blocks)
 

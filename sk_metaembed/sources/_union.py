@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import short_repr
 from .._core._named_estimators import NamedEstimatorsMixin
 from .._core._sklearn import VisualBlock, print_elapsed_time
-from .._core._typing import Names, Texts
-from ..sequences import (
-    EmbeddedInputMixin,
-    EmbeddedSequences,
-    SequencesOutputMixin,
-    TokenSequences,
-    check_tokens,
-)
-from ..sequences._api import MISSING_CONSTRAINT, count_missing, explained_token_errors
-from ._base import used_types
+from .._core._typing import Names
+from ..sequences import EmbeddedInputMixin, EmbeddedSequences, TokenSequences
+from ..sequences._api import explained_token_errors
+from ._base import BaseEmbedding
 
 
 def _check_pairs(sources):
@@ -109,7 +102,7 @@ def _check_same_tokens(name, source, embedded, tokens):
         )
 
 
-class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, NamedEstimatorsMixin):
+class EmbeddingUnion(NamedEstimatorsMixin, BaseEmbedding):
     """Embed the same token sequences with several sources.
 
     The input is split into tokens once, every source embeds these tokens, and the
@@ -143,6 +136,8 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, NamedEstimatorsMixi
         The same by name.
     coverage_ : dict of str to dict
         Share of the training data's ``"types"`` and ``"tokens"`` known to each source.
+    dims_ : dict of str to int
+        Dimension of each block, by block name.
     n_missing_ : int
         Number of missing rows in the data passed to `fit`.
 
@@ -184,10 +179,10 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, NamedEstimatorsMixi
     """
 
     _named_estimators = "sources"
+    _preprocessings: dict = {}  # each source has its own
     _parameter_constraints: dict = {
         "sources": [list],
         "active": [str, list, tuple, np.ndarray, None],
-        "missing": MISSING_CONSTRAINT,
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
@@ -206,73 +201,6 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, NamedEstimatorsMixi
         self.missing = missing
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    # Nested estimators validate their own parameters.
-    @fit_context(prefer_skip_nested_validation=False)
-    @rollback_on_error
-    def fit(self, X: Texts, y: object = None) -> Self:
-        """Fit the active sources.
-
-        Clones of the sources are fitted and stored in `sources_`.
-
-        Parameters
-        ----------
-        X : TokenSequences, texts or token lists
-            Texts are split as `Tokenizer` does by default.
-        y : array-like, default=None
-            Passed to the sources.
-
-        Returns
-        -------
-        estimator instance
-            The fitted union.
-        """
-        self._fit(X, y, embeds=False)
-        return self
-
-    @fit_context(prefer_skip_nested_validation=False)
-    @rollback_on_error
-    def fit_transform(self, X: Texts, y: object = None) -> EmbeddedSequences:
-        """Fit the active sources and embed the training data, computing vectors once.
-
-        Parameters
-        ----------
-        X : TokenSequences, texts or token lists
-            Texts are split as `Tokenizer` does by default.
-        y : array-like, default=None
-            As for `fit`.
-
-        Returns
-        -------
-        EmbeddedSequences
-            The same as ``fit(X, y).transform(X)``.
-        """
-        return self._union(*self._fit(X, y, embeds=True))
-
-    def transform(self, X: Texts) -> EmbeddedSequences:
-        """Embed sequences with every fitted source.
-
-        A source that returns other tokens than its input raises an error.
-
-        Parameters
-        ----------
-        X : TokenSequences, texts or token lists
-            Texts are split as `Tokenizer` does by default.
-
-        Returns
-        -------
-        EmbeddedSequences
-            The blocks of all sources.
-        """
-        check_is_fitted(self)
-        tokens = self._read(X)
-        if effective_n_jobs(self.n_jobs) == 1:  # joblib takes longer than a short text
-            embedded = [_apply(name, source, tokens) for name, source in self.sources_]
-        else:
-            embedded = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(_apply)(*pair, tokens) for pair in self.sources_
-            )
-        return self._union(tokens, embedded)
 
     def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return the feature names of the sources, prefixed with the source's name.
@@ -294,9 +222,6 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, NamedEstimatorsMixi
             for feature in source.get_feature_names_out()
         ]
         return np.array(names, dtype=object)
-
-    def _read(self, X):
-        return used_types(check_tokens(X, missing=self.missing))
 
     def _active_sources(self):
         """Return the (name, source) pairs to fit, or raise if `sources` is invalid."""
@@ -322,15 +247,14 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, NamedEstimatorsMixi
     def _active_names(self):
         return [self.active] if isinstance(self.active, str) else list(self.active)
 
-    def _fit(self, X, y, embeds):
-        """Fit the sources; return the tokens and, if `embeds`, the output of each."""
-        sources, tokens = self._active_sources(), self._read(X)
+    def _learn(self, tokens, y):
+        sources = self._active_sources()
         messages = [
             f"(source {i} of {len(sources)}) Fitting {name}" if self.verbose else None
             for i, (name, _) in enumerate(sources, 1)
         ]
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_fit_source)(name, clone(source), tokens, y, message, embeds)
+            delayed(_fit_source)(name, clone(source), tokens, y, message)
             for (name, source), message in zip(sources, messages, strict=True)
         )
         fitted, embedded = zip(*results, strict=True)
@@ -341,11 +265,21 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, NamedEstimatorsMixi
             for name, source in self.sources_
             if hasattr(source, "coverage_")
         }
-        self.n_missing_ = count_missing(tokens)
-        return tokens, embedded
+        blocks = self._renamed_blocks(tokens, embedded)
+        self.dims_ = {block.name: block.dim for block in blocks}
+        return blocks
 
-    def _union(self, tokens, embedded):
-        """Return the blocks of all sources, renamed, as one EmbeddedSequences."""
+    def _embed(self, tokens):
+        if effective_n_jobs(self.n_jobs) == 1:  # joblib takes longer than a short text
+            embedded = [_apply(name, source, tokens) for name, source in self.sources_]
+        else:
+            embedded = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(_apply)(*pair, tokens) for pair in self.sources_
+            )
+        return self._renamed_blocks(tokens, embedded)
+
+    def _renamed_blocks(self, tokens, embedded):
+        """Return the blocks of all sources under the names of the sources."""
         blocks = []
         for (name, source), part in zip(self.sources_, embedded, strict=True):
             _check_same_tokens(name, source, part, tokens)
@@ -354,7 +288,7 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, NamedEstimatorsMixi
                 block.rename(f"{name}__{block.name}" if several else name)
                 for block in part.blocks
             ]
-        return EmbeddedSequences(tokens, blocks)
+        return blocks
 
     def _sk_visual_block_(self):
         fitted = dict(getattr(self, "sources_", ()))
@@ -369,17 +303,16 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, NamedEstimatorsMixi
         return VisualBlock("parallel", sources, names=names)
 
 
-def _fit_source(name, source, tokens, y, message, embeds):
-    """Fit a source; return it and, if `embeds`, the vectors of the tokens."""
+def _fit_source(name, source, tokens, y, message):
+    """Fit a source; return it, and the vectors of the tokens."""
     with (
         print_elapsed_time("EmbeddingUnion", message),
         _explained_errors(name, source),
     ):
-        if embeds and hasattr(source, "fit_transform"):
+        if hasattr(source, "fit_transform"):
             return source, source.fit_transform(tokens, y)
         source = source.fit(tokens, y)
-        # A FrozenEstimator has no fit_transform.
-        return source, source.transform(tokens) if embeds else None
+        return source, source.transform(tokens)  # a FrozenEstimator
 
 
 def _apply(name, source, tokens):

@@ -296,7 +296,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         return target.encode(y)
 
     def _embed(self, tokens):
-        return self._named(self.encoder_._embed_tokens(tokens))
+        return self._named(self.encoder_.transform(tokens))
 
     def _named(self, embedded):
         """Return the encoder's block under the name of this source."""

@@ -16,7 +16,7 @@ from ..._core._typing import StrPath
 from ..._io._handle import shared
 from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
-from .._base import Preprocess, is_first
+from .._base import Preprocess, coverage, is_first
 from .._fingerprint import fingerprint_of
 from .._model_parameter import ModelParameterMixin
 from ..cache._sentence_blocks import sentence_blocks
@@ -413,10 +413,11 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         return {"sentence": True, "prompt": self.prompt_, "dim": dim}
 
     def _learn(self, tokens, y):
-        computed = super()._learn(tokens, y)
+        blocks = super()._learn(tokens, y)
+        self.coverage_ = coverage(tokens, blocks, self._readable_types(tokens))
         # Not in `_fit_vectors`, which sources that train the transformer call as well.
         self._warn_if_output_differs()
-        return computed
+        return blocks
 
     def _prepare_network(self):
         super()._prepare_network()
@@ -429,6 +430,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         return self._model.aligner(self.prompt_)
 
     def _readable_types(self, tokens):
+        """Return which types can be known at all, (n_types,) bool."""
         with self._model.lock:
             return readable_types(tokens, self._aligner)
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..._core._arrays import is_immutable
 from ..._core._sklearn import StrOptions
-from ...sequences import EmbeddedSequences
 from ...sequences._api import adopt_block, block_of_table, canonical_words
 from .._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, shares_known
 
@@ -61,8 +60,8 @@ class BaseWordEmbedding(BaseEmbedding):
         known, for ``oov="subword"``. Optional.
 
     The base class looks up each distinct word once and applies the parameters `oov` and
-    `preprocess` if the subclass has them. Vectors are read only where they are needed;
-    `fit` reads at most the first 100,000 rows. The output is one block at level "type".
+    `preprocess` if the subclass has them. Only the rows of these words, and at most the
+    first 100,000 rows in `fit`, are read. The output is one block at level "type".
     A word is known if it is in the table or is composed of known parts.
 
     Attributes
@@ -102,6 +101,8 @@ class BaseWordEmbedding(BaseEmbedding):
         "oov": [StrOptions(set(get_args(OOV)))],
     }
 
+    _preprocessings: dict = {}  # `_block` preprocesses
+
     def _table(self):
         """Return the vectors of all words, (n_words, dim)."""
         raise NotImplementedError(f"{type(self).__name__} must define _table().")
@@ -118,61 +119,72 @@ class BaseWordEmbedding(BaseEmbedding):
             'FastTextEmbedding, or another policy, for example oov="zero".'
         )
 
+    @property
+    def _composes_all(self):
+        """Whether all words are composed of their parts, whatever the policy."""
+        return False
+
     def _learn(self, tokens, y):
         self._fit_vectors(tokens, y)
-        return self._fit_lookup(tokens)
+        return [self._block(self._fit_table(tokens))]
 
-    def _fit_lookup(self, tokens):
+    def _embed(self, tokens):
+        return self._block(self._look_up(tokens))
+
+    def _fit_table(self, tokens):
         """Learn what depends on the table, and return the Lookup of the tokens."""
-        self._fitted_oov = policy = self._policy()
-        if policy == "subword":
+        self._fitted_oov = getattr(self, "oov", "zero")
+        if self._composes_all:
+            self._fitted_oov = "subword"
+        elif self._fitted_oov == "subword":
             self._compose(tokens.types[:0])  # raises if there are no subword vectors
-        lookup = self._compute(tokens)
-        frequent = self._frequent(tokens)
-        self._preprocessing = self._learn_preprocessing(frequent)
+        lookup = self._look_up(tokens)
+        frequent = self._table()[:FREQUENT]
+        if self._composes_all:  # the frequent words of the training data
+            most = np.argsort(-tokens.type_counts(), kind="stable")[:FREQUENT]
+            frequent, _ = self._compose(tokens.types[most])
+        self._preprocessing = self._fit_preprocessing(frequent)
         self._oov_mean = None
-        if policy == "mean":
+        if self._fitted_oov == "mean":
             self._oov_mean = row_mean(self._preprocessing.apply(frequent))
         self.coverage_ = shares_known(tokens, lookup.known[tokens.codes])
         self.dims_ = {self.block_name: self._table().shape[1]}
         return lookup
 
-    def _policy(self):
-        return getattr(self, "oov", "zero")
-
-    def _frequent(self, tokens):
-        """Return the vectors from which preprocessing is learned."""
-        return self._table()[:FREQUENT]
-
-    def _learn_preprocessing(self, frequent):
+    def _fit_preprocessing(self, frequent):
+        """Learn `preprocess` from the vectors of frequent words."""
         return fit_preprocessing(getattr(self, "preprocess", None), frequent)
 
-    def _compute(self, tokens):
-        rows = self._find_rows(tokens.types)
+    def _look_up(self, tokens):
+        """Find each type in the table or, depending on the policy, compose it."""
+        types = tokens.types
+        rows = self._find(types)
+        n_words = len(self._table())
+        rows = _checked_rows(rows, types, n_words)
+        for form in ("NFC", "NFD"):
+            places = [i for i in np.flatnonzero(rows < 0) if not types[i].isascii()]
+            if places:
+                respelled = _words(types[places], form)
+                rows[places] = _checked_rows(self._find(respelled), respelled, n_words)
         known, composed = rows >= 0, None
         if self._fitted_oov == "error":
             check_all_known(tokens, known)
         if self._fitted_oov == "subword" and not known.all():
-            composed, known[rows < 0] = self._compose(_words(tokens.types[rows < 0]))
+            composed, known[rows < 0] = self._compose(_words(types[rows < 0]))
         return Lookup(rows, known, composed)
 
-    def _find_rows(self, words):
-        """Return the row of each word in any Unicode form, -1 if absent."""
-        rows = self._find(words)
-        n_words = len(self._table())
-        rows = _checked_rows(rows, words, n_words)
-        for form in ("NFC", "NFD"):
-            places = [i for i in np.flatnonzero(rows < 0) if not words[i].isascii()]
-            if places:
-                respelled = _words(words[places], form)
-                rows[places] = _checked_rows(self._find(respelled), respelled, n_words)
-        return rows
-
-    def _finish(self, tokens, lookup):
-        table = self._table()
-        if self._returns_table_rows(table, lookup):
-            block = block_of_table(self.block_name, table, lookup.rows, "type")
-            return EmbeddedSequences(tokens, [block])
+    def _block(self, lookup):
+        """Return the block of the words of a Lookup, preprocessed."""
+        table, known = self._table(), lookup.known
+        is_unchanged = (
+            is_immutable(table)
+            and table.dtype in (np.float32, np.float16)
+            and lookup.composed is None
+            and self._preprocessing.kind is None
+            and (known.all() or self._oov_mean is None)
+        )
+        if is_unchanged:
+            return block_of_table(self.block_name, table, lookup.rows, "type")
         # mode="clip" reads row 0 for absent words and is several times faster than the
         # default on a memory-mapped table.
         if len(table):
@@ -183,24 +195,12 @@ class BaseWordEmbedding(BaseEmbedding):
             values[lookup.rows < 0] = lookup.composed
         if self._preprocessing.kind is not None:
             values = self._preprocessing.apply(values, out=values)
-        known = lookup.known
         if not known.all():
             values[~known] = 0
             if self._oov_mean is not None:
                 values[~known] = self._oov_mean
                 known = np.ones_like(known)
-        block = adopt_block(self.block_name, values, "type", known)
-        return EmbeddedSequences(tokens, [block])
-
-    def _returns_table_rows(self, table, lookup):
-        """Return whether the output is made of unchanged rows of an immutable table."""
-        return (
-            is_immutable(table)
-            and table.dtype in (np.float32, np.float16)
-            and lookup.composed is None
-            and self._preprocessing.kind is None
-            and (lookup.known.all() or self._oov_mean is None)
-        )
+        return adopt_block(self.block_name, values, "type", known)
 
 
 def _words(words, form="NFC"):

@@ -13,7 +13,7 @@ from ..._core._sklearn import COUNT, StrOptions
 from ..._core._typing import StrPath, SupportsKeyToIndex
 from ...vectors import WordVectors
 from ...vectors._api import find_respelled, import_gensim
-from .._base import FREQUENT, Preprocess
+from .._base import Preprocess
 from .._folder_kind import hint_of_folder
 from ._base import OOV, BaseWordEmbedding
 
@@ -285,13 +285,16 @@ class PretrainedEmbedding(BaseWordEmbedding):
         same = n_rows >= len(store) and dtype == store.dtype.name
         self.vectors_ = store if same else self._open(store.path)
 
-    def _fit_lookup(self, tokens):
+    def _learn(self, tokens, y):
+        blocks = super()._learn(tokens, y)
+        if tokens.n_tokens and self.coverage_["tokens"] < _LOW_COVERAGE:
+            warn_low_coverage(tokens, self._look_up(tokens).known, self.vectors_)
+        return blocks
+
+    def _fit_table(self, tokens):
         is_cased = self.case_fallback and has_case(self.vectors_)
         self._fitted_case_fallback = "words" if is_cased else self.case_fallback
-        lookup = super()._fit_lookup(tokens)
-        if tokens.n_tokens and self.coverage_["tokens"] < _LOW_COVERAGE:
-            warn_low_coverage(tokens, lookup.known, self.vectors_)
-        return lookup
+        return super()._fit_table(tokens)
 
     def _open(self, path):
         return WordVectors.open(
@@ -305,22 +308,17 @@ class PretrainedEmbedding(BaseWordEmbedding):
     def _table(self):
         return self.vectors_.vectors
 
-    def _policy(self):
-        return "subword" if self.vectors_._composes_all else super()._policy()
+    @property
+    def _composes_all(self):
+        return self.vectors_._composes_all
 
-    def _frequent(self, tokens):
-        if not self.vectors_._composes_all:
-            return super()._frequent(tokens)
-        most = np.argsort(-tokens.type_counts(), kind="stable")[:FREQUENT]
-        return self.vectors_.subword_vectors(tokens.types[most])
-
-    def _learn_preprocessing(self, frequent):
-        if self.vectors_._composes_all:  # learned from words of the training data
-            return super()._learn_preprocessing(frequent)
+    def _fit_preprocessing(self, frequent):
+        if self._composes_all:  # learned from words of the training data
+            return super()._fit_preprocessing(frequent)
         # A store is immutable, so a grid search learns from it once.
         fitted = _PREPROCESSINGS.setdefault(self.vectors_, {})
         if self.preprocess not in fitted:
-            fitted[self.preprocess] = super()._learn_preprocessing(frequent)
+            fitted[self.preprocess] = super()._fit_preprocessing(frequent)
         return fitted[self.preprocess]
 
     def _find(self, words):

@@ -211,7 +211,7 @@ class Word2VecEmbedding(BaseWordEmbedding):
         stream = TokenStream(X, self.missing)
         counts = self._train(Sentences(stream), stream=stream)
         tokens, n = types_with_counts(counts)
-        known = self._fit_lookup(tokens).known
+        known = self._fit_table(tokens).known
         shares = np.average(known, weights=n)
         self.coverage_ = {"types": float(known.mean()), "tokens": float(shares)}
         self.n_missing_ = stream.n_missing
