@@ -47,7 +47,7 @@ with atheris.instrument_imports(**SEEN):
     import sk_metaembed.sources.elmo.language_model._model_files
     import sk_metaembed.vectors._convert as convert
     import sk_metaembed.vectors._kernels_numba
-    import sk_metaembed.vectors._store_files as store_files
+    import sk_metaembed.vectors._store as store_files
     import sk_metaembed.vectors._word_vectors as store_module
 
 

@@ -1,9 +1,11 @@
-"""Conversion of a source into a store: reader, target directory and cache key."""
+"""Convert a source into a store: cache, reader and target directory."""
 
+import contextlib
 import hashlib
 import json
 import os
 import re
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,19 +13,25 @@ import joblib
 import numpy as np
 
 from .._core._checked_parameters import is_integer
+from .._io._atomic import atomic_path, cache_home
 from .._io._publish import publish
-from ._cache import cache_root, digest_file
-from ._detect_format import SourceStream, detect
-from ._keyed_vectors import append_arrays
+from ._detect_format import detect
+from ._gensim import read_gensim
 from ._read_fasttext import read_fasttext
-from ._read_floret import read_floret
-from ._read_gensim import read_gensim
 from ._read_spacy import read_spacy
-from ._read_word2vec import read_binary, read_text
-from ._store_files import STORE_VERSION, StoreWriter, map_arrays, read_meta
-from ._word_index import pack
+from ._read_word2vec import SourceStream, read_binary, read_floret, read_text
+from ._store import (
+    STORE_VERSION,
+    StoreWriter,
+    append_arrays,
+    map_arrays,
+    pack,
+    read_meta,
+)
 
 _DTYPES = ("float32", "float16")
+# A file modified this recently may be modified again with an equal time stamp.
+_SETTLED_NS = 2_000_000_000
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,40 @@ def _dtype_name(dtype):
     return name
 
 
+def default_root():
+    """Return ``$SK_METAEMBED_CACHE/vectors``, or the same below ``~/.cache``."""
+    return cache_home() / "vectors"
+
+
+def cache_root(cache_dir=None):
+    """Return the directory of converted stores, which may be missing."""
+    root = default_root() if cache_dir is None else Path(cache_dir).expanduser()
+    return root.resolve()
+
+
+def _digest_file(path, root):
+    """Digest the content of a file, read again only if size or time stamp changed."""
+    path = os.path.abspath(path)
+    file_stat = os.stat(path)
+    # Copying and unpacking can preserve mtime, but not ctime.
+    stat = [file_stat.st_size, file_stat.st_mtime_ns, file_stat.st_ctime_ns]
+    name = hashlib.blake2b(path.encode("utf-8", "surrogateescape"))
+    record = root / "sources" / f"{name.hexdigest()[:32]}.json"
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        known = json.loads(record.read_text("utf-8"))
+        if known["stat"] == stat:
+            return known["digest"]
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "blake2b").hexdigest()[:32]
+    if time.time_ns() - max(stat[1:]) > _SETTLED_NS:
+        # Reading needs no writable cache.
+        with contextlib.suppress(OSError):
+            record.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_path(record) as part:
+                part.write_text(json.dumps({"digest": digest, "stat": stat}), "utf-8")
+    return digest
+
+
 def cached_store(path, options, cache_dir=None):
     """Return the store of a source, converted into the cache if it is not there."""
     path = _checked_path(path)
@@ -76,7 +118,7 @@ def cached_store(path, options, cache_dir=None):
         content = meta["fingerprint"]
     else:
         files = fmt.files or (path,)
-        content = "-".join(digest_file(file, root) for file in files)
+        content = "-".join(_digest_file(file, root) for file in files)
     stem = re.sub(r"[^\w.-]+", "_", os.path.basename(os.path.abspath(path)))
     target = root / f"{stem[:60]}-{options.key(content)}"
     publish(target, lambda folder: write_store(path, fmt, options, folder))

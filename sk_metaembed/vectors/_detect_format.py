@@ -1,24 +1,19 @@
-"""Read a source file as a stream, and detect its format from the content."""
+"""Detect the format of a source from its content, and name formats that are not read."""
 
 import glob
-import lzma
+import json
 import os
 import re
 import struct
-import zlib
 from collections import Counter
-from typing import NamedTuple
+from pathlib import Path
 
-from .._core._optional import progress_bar
-from .._io._compression import MAX_RATIO, detect_compression, is_decompression_bomb
-from ._foreign_formats import hint_of_file, hint_of_folder
+from ._read_fasttext import FASTTEXT_MAGIC
 from ._read_spacy import FILES as SPACY_FILES
 from ._read_spacy import is_pipeline, no_vectors, spacy_folder
-from ._store_files import is_store
+from ._read_word2vec import MAX_DIM, Format, SourceStream
+from ._store import is_store
 
-FASTTEXT_MAGIC = 793712314
-MAX_DIM = 1 << 20
-MAX_WORD = 1 << 20  # bytes
 _SAMPLE = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*")
@@ -35,119 +30,6 @@ _SUPPORTED = (
 )
 
 
-class SourceStream:
-    """A source file, decompressed, with a progress bar over its bytes.
-
-    Attributes
-    ----------
-    size : int or None
-        Length of the content in bytes; None if it is compressed.
-    position : int
-        Number of content bytes read so far.
-    """
-
-    def __init__(self, path, verbose=0):
-        self.path = os.fspath(path)
-        self.position = 0
-        self._pushed = b""
-        self.compression, opener = detect_compression(path)
-        length = os.path.getsize(path)
-        self.size = None if opener else length
-        self._raw = open(path, "rb")  # noqa: SIM115 (closed in __exit__)
-        self._file = opener(self._raw, "rb") if opener else self._raw
-        self._bar = _progress_bar(self.path, length) if verbose else None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc_info):
-        if self._bar is not None:
-            self._bar.update(self._raw.tell() - self._bar.n)
-            self._bar.close()
-        self._file.close()
-        self._raw.close()
-
-    def read(self, size):
-        """Return ``size`` bytes, fewer only at the end of the content."""
-        pushed, self._pushed = self._pushed[:size], self._pushed[size:]
-        try:
-            data = pushed + self._file.read(size - len(pushed))
-        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-            if self.compression is None:
-                raise
-            raise ValueError(
-                f"{self.path}: the {self.compression} data is truncated or corrupt "
-                f"after {self.position:,} decompressed bytes ({error}). Download or "
-                f"copy the file again."
-            ) from error
-        self.position += len(data)
-        if self.compression is not None:
-            self._check_ratio()
-        if self._bar is not None:
-            self._bar.update(self._raw.tell() - self._bar.n)
-        return data
-
-    def _check_ratio(self):
-        if is_decompression_bomb(self.position, self._raw.tell()):
-            raise ValueError(
-                f"{self.path}: the {self.compression} data unpacks to more than "
-                f"{MAX_RATIO} times its size, which vectors do not. Unpack the file "
-                "yourself if you trust it."
-            )
-
-    def push_back(self, data):
-        """Return bytes to the stream, to be read again."""
-        self._pushed = data + self._pushed
-        self.position -= len(data)
-
-    def require(self, size, what):
-        """Raise a ValueError that names `what` if less than ``size`` bytes are left.
-
-        How many are left is not known if the content is compressed.
-        """
-        if self.size is not None and size > self.size - self.position:
-            raise self._truncated(size, what, self.size - self.position)
-
-    def read_exactly(self, size, what):
-        """Return ``size`` bytes, or raise a ValueError that names `what`."""
-        self.require(size, what)
-        data = self.read(size)
-        if len(data) < size:
-            raise self._truncated(size, what, len(data))
-        return data
-
-    def _truncated(self, size, what, left):
-        return ValueError(
-            f"{self.path}: at least {size:,} bytes are needed for {what}, but only "
-            f"{left:,} are left. The file is truncated or corrupt; download or copy it "
-            "again."
-        )
-
-
-def _progress_bar(path, total):
-    name = os.path.basename(path)
-    shown = {"unit": "B", "unit_scale": True, "desc": f"Converting {name}"}
-    return progress_bar(total=total, **shown)
-
-
-class Format(NamedTuple):
-    """Format of a source, and what its first lines state.
-
-    ``kind`` is "store", "spacy", "gensim", "fasttext", "floret", "binary" or "text";
-    ``n_rows`` is the number of rows in the header, if there is one; ``start`` is the
-    position of the first row, after ``header_lines`` lines; ``has_tabs`` means that a
-    tab ends each word; ``files`` are those of a format of several files.
-    """
-
-    kind: str
-    dim: int = 0
-    n_rows: int | None = None
-    start: int = 0
-    header_lines: int = 0
-    has_tabs: bool = False
-    files: tuple[str, ...] = ()
-
-
 def detect(path):
     """Return the `Format` of a source; the error for an unknown one lists the known."""
     if not os.path.exists(path):
@@ -158,7 +40,7 @@ def detect(path):
     if is_store(path):
         return Format("store")
     folder = spacy_folder(path)
-    if folder is not None and not hint_of_folder(path):
+    if folder is not None and not _hint_of_folder(path):
         names = [name for name in SPACY_FILES if (folder / name).is_file()]
         return Format("spacy", files=tuple(str(folder / name) for name in names))
     if os.path.isdir(path):
@@ -171,13 +53,13 @@ def detect(path):
 def holds_vectors(folder):
     """Return whether `detect` reads a folder, or names the tool that wrote it."""
     own = is_store(folder) or is_pipeline(folder) or spacy_folder(folder) is not None
-    return own or hint_of_folder(folder) is not None
+    return own or _hint_of_folder(folder) is not None
 
 
 def _unknown_directory(path):
     if is_pipeline(path):
         return no_vectors(path)
-    hint = hint_of_folder(path)
+    hint = _hint_of_folder(path)
     if hint is not None:
         return ValueError(f"{path} {hint}.")
     return ValueError(
@@ -208,7 +90,7 @@ def _detect_sample(path, sample, is_whole):
     if dim is None:
         dim, has_tabs = _headerless_dim(lines), False
     if dim is None:
-        hint = hint_of_file(sample)
+        hint = _hint_of_file(sample)
         raise ValueError(
             f"{path}: unknown format; the file begins with {sample[:24]!r}. "
             f"{hint + '. ' if hint else ''}{_SUPPORTED}."
@@ -343,29 +225,111 @@ def _trailing_numbers(line):
     return count
 
 
-def check_header(stream, fmt, limit, row_bytes):
-    """Skip the header; raise ValueError if it states more rows than can follow."""
-    stream.read_exactly(fmt.start, "the header")
-    if fmt.n_rows is not None:
-        rows = fmt.n_rows if limit is None else min(limit, fmt.n_rows)
-        what = f"the {rows:,} rows of {fmt.dim} numbers that the header states"
-        stream.require(rows * row_bytes, what)
+_ARRAYS = "WordVectors.from_arrays(words, matrix)"
+# First bytes of a file, and what it is.
+_MAGIC = {
+    b"version https://git-lfs": "It is a Git LFS pointer: run git lfs pull",
+    b"<": "It looks like a web page, as a failed download leaves",
+    b"\x93NUMPY": f"It is a NumPy array: load it, and pass words and it to {_ARRAYS}",
+    b"\x89HDF": "It is an HDF5 file, as of ConceptNet Numberbatch or ELMo's weights: "
+    f"read words and matrix with h5py or pandas, and pass them to {_ARRAYS}; for ELMo "
+    "use ElmoEmbedding",
+    b"PAR1": f"It is a Parquet file: read it, and pass words and array to {_ARRAYS}",
+    b"ARROW1": f"It is an Arrow file: read it, and pass words and array to {_ARRAYS}",
+    b"FiFu": "It is a finalfusion file: load it with finalfusion.load_finalfusion, and "
+    "pass e.vocab.words and [e[word] for word in e.vocab.words] to "
+    "WordVectors.from_arrays",
+    b"SQLite format 3\0": "It is an SQLite database, as of magnitude (.magnitude) or "
+    "staticvectors: load it with pymagnitude or staticvectors, and pass your words and "
+    "the vectors that it gives them to WordVectors.from_arrays",
+    b"\x28\xb5\x2f\xfd": "It is compressed by Zstandard: unpack it with zstd -d",
+    b"\x1f\x9d": "It is compressed by compress: unpack it with uncompress",
+    b"7z\xbc\xaf\x27\x1c": "It is a 7z archive: unpack it and pass one of its files",
+    b"Rar!": "It is a RAR archive: unpack it and pass one of its files",
+    b"GGUF": "It is a GGUF file of llama.cpp: use its Hugging Face model with "
+    "TransformerEmbedding",
+    b"{": f"It looks like JSON: load it, and pass words and matrix to {_ARRAYS}",
+    b"[": f"It looks like JSON: load it, and pass words and matrix to {_ARRAYS}",
+}
+_TAR = (
+    "It is a tar archive: unpack it and pass one of its files (of BPEmb the one named "
+    ".w2v.bin). For navec, load it with the package navec, and pass navec.vocab.words "
+    "and [navec[word] for word in navec.vocab.words] to WordVectors.from_arrays"
+)
+_ZIP = "It is a zip archive: unpack it and pass one of its files"
+_NPZ = (
+    "It is an .npz of NumPy: load it, and pass words and matrix to "
+    f"{_ARRAYS}; of embeddings of pecanpy these are file['IDs'] and file['data'], with "
+    "file = numpy.load(path). For its graphs, pass walks to Word2VecEmbedding"
+)
+_SAFETENSORS = (
+    "It is a safetensors file, which has no words: pass the folder of a static model "
+    "(model2vec, sentence-transformers) to make_embedding, or words and matrix to "
+    f"{_ARRAYS}"
+)
+_SENTENCEPIECE = (
+    "It is a SentencePiece model, as BPEmb has next to its vectors: pass the file of "
+    "vectors (.w2v.bin), whose words are pieces, or a list of words and the vectors "
+    f"that BPEmb gives them to {_ARRAYS}"
+)
+_CSV = f"It looks like CSV: read it with pandas, and pass words and matrix to {_ARRAYS}"
+_NUMBERS = (
+    "If it is a .bin of GloVe or Swivel, it has numbers without words: write text "
+    "(GloVe: -binary 0)"
+)
 
 
-def check_row_count(path, fmt, limit, n_read, repairs):
-    """Compare the number of rows read with that in the header.
+def _hint_of_file(sample):
+    """Return what a file of unknown format is by its first bytes, and the way in."""
+    if sample.startswith(b"PK\x03\x04"):
+        return _NPZ if b".npy" in sample[30:200] else _ZIP
+    if sample[257:262] == b"ustar":
+        return _TAR
+    if sample[8:10] == b'{"' and 0 < int.from_bytes(sample[:8], "little") < 1 << 30:
+        return _SAFETENSORS
+    if sample.startswith(b"\n") and b"<unk>" in sample[:64]:
+        return _SENTENCEPIECE
+    for magic, hint in _MAGIC.items():
+        if sample.startswith(magic):
+            return hint
+    if b"\0" in sample:
+        return _NUMBERS
+    lines = [line for line in sample.split(b"\n", 20)[1:20] if line]
+    return _CSV if lines and all(line.count(b",") > 1 for line in lines) else None
 
-    Fewer rows are an error, as the file is probably truncated; more are accepted and
-    counted in the repairs.
-    """
-    if fmt.n_rows is None:
-        return
-    expected = fmt.n_rows if limit is None else min(limit, fmt.n_rows)
-    if n_read < expected:
-        raise ValueError(
-            f"{path}: the header states {fmt.n_rows:,} rows, but the file ends after "
-            f"{n_read:,}. It is truncated; download it again, or pass limit={n_read} "
-            f"to use these rows."
+
+_FILES = ("freqs.json", "key2row", "config.json", "saved_model.pb")
+
+
+def _hint_of_folder(folder):
+    """Return what a folder of another tool is, and the way in; None if unknown."""
+    folder = Path(folder)
+    has = {name for name in _FILES if (folder / name).is_file()}
+    if {"freqs.json", "key2row"} <= has:
+        return (
+            "is a folder of sense2vec, whose keys are words with a sense, as in "
+            "'duck|NOUN'. Load it with sense2vec and choose one sense per word: pass "
+            "words and [s2v[s2v.get_best_sense(word)] for word in words] to "
+            "WordVectors.from_arrays. Its file vectors opens as WordVectors with these "
+            "keys as words"
         )
-    if n_read > fmt.n_rows:
-        repairs["rows_beyond_header"] += n_read - fmt.n_rows
+    if "config.json" in has and _model_type(folder / "config.json") == "staticvectors":
+        return (
+            "is a model of staticvectors, which gives unknown words random vectors. "
+            "Load it with StaticVectors(folder), and pass your words and "
+            "model.embeddings(words) to WordVectors.from_arrays"
+        )
+    if "saved_model.pb" in has and "config.json" not in has:
+        return (
+            "is a SavedModel of TensorFlow. Load it with tensorflow_hub, and pass a "
+            "function from texts to vectors to FunctionEmbedding"
+        )
+    return None
+
+
+def _model_type(path):
+    try:
+        config = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return config.get("model_type") if isinstance(config, dict) else None

@@ -19,8 +19,7 @@ from .._core._typing import StrPath, WordEmbedding
 from .._io._atomic import atomic_path
 from .._pipelines import lookup_vectors
 from ._convert import store_arrays
-from ._store_files import holds_only_a_store
-from ._word_index import pack
+from ._store import holds_only_a_store, pack
 
 Format: TypeAlias = Literal["word2vec-text", "word2vec-binary", "glove", "store"]
 

@@ -7,7 +7,7 @@ and arrays of numbers are read as they are.
 
 from __future__ import annotations
 
-import struct
+import pickletools
 from math import prod
 from typing import Any
 
@@ -30,74 +30,37 @@ class Inert:
 def read_pickle(data: bytes) -> Any:
     """Return the object in a pickle of protocol 2 to 5; ValueError if it is corrupt."""
     try:
-        return _Reader(data).read()
-    except (KeyError, IndexError, TypeError, AttributeError, struct.error) as error:
+        return _read(data)
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
         reason = f"it is truncated or corrupt, or needs code ({error!r:.80})"
         raise ValueError(reason) from error
 
 
-class _Reader:
-    """The stack and the memo of a pickle."""
-
-    def __init__(self, data):
-        self.data, self.at = data, 0
-        self.stack, self.marks, self.memo = [], [], {}
-
-    def read(self):
-        """Return the object on the stack when the pickle stops."""
-        data, stack, memo, at = self.data, self.stack, self.memo, 0
-        while True:
-            code = data[at]
-            at += 1
-            if code in _COUNTED:
-                unpack, width, decode = _COUNTED[code]
-                start = at + width
-                at = start + unpack(data, at)[0]
-                if not start <= at <= len(data):
-                    raise ValueError(f"it states {at - start:,} bytes after {start:,}")
-                stack.append(decode(data[start:at]))
-            elif code == _MEMOIZE:
-                memo[len(memo)] = stack[-1]
-            elif code in _FIXED:
-                unpack, width, use = _FIXED[code]
-                use(self, unpack(data, at)[0])
-                at += width
-            elif code == _STOP:
-                return stack.pop()
-            else:
-                self.at = at
-                self._operate(code)
-                at = self.at
-
-    def _operate(self, code):
-        if code == _MARK:
-            self.marks.append(len(self.stack))
-        elif code in _MARKED:
-            start = self.marks.pop()
-            items = self.stack[start:]
-            del self.stack[start:]
-            _MARKED[code](self.stack, items)
-        elif code == _GLOBAL:
-            module, name, _ = self.data[self.at : self.at + 2000].split(b"\n", 2)
-            self.stack.append(Inert(f"{module.decode()}.{name.decode()}"))
-            self.at += len(module) + len(name) + 2
-        else:
-            _OTHERS[code](self.stack)
-
-    def push(self, value):
-        """Put a value on the stack."""
-        self.stack.append(value)
-
-    def get(self, index):
-        """Put a value of the memo on the stack."""
-        self.stack.append(self.memo[index])
-
-    def put(self, index):
-        """Put the last value of the stack into the memo."""
-        self.memo[index] = self.stack[-1]
-
-    def skip(self, number):
-        """Ignore a number."""
+def _read(data):
+    """Run the machine of the pickle with a stack, marks on it and a memo."""
+    stack, marks, memo = [], [], {}
+    for opcode, argument, _ in pickletools.genops(data):
+        name = opcode.name
+        if name in _VALUES:
+            stack.append(argument)
+        elif name == "MEMOIZE":
+            memo[len(memo)] = stack[-1]
+        elif name in ("BINPUT", "LONG_BINPUT"):
+            memo[argument] = stack[-1]
+        elif name in ("BINGET", "LONG_BINGET"):
+            stack.append(memo[argument])
+        elif name == "MARK":
+            marks.append(len(stack))
+        elif name in _MARKED:
+            start = marks.pop()
+            items = stack[start:]
+            del stack[start:]
+            _MARKED[name](stack, items)
+        elif name in _CONVERTED:
+            stack.append(_CONVERTED[name](argument))
+        elif name not in ("PROTO", "FRAME", "STOP"):
+            _OTHERS[name](stack)
+    return stack.pop()
 
 
 def _pop(stack, n):
@@ -122,16 +85,15 @@ def _extend(target, items):
     target.extend(items)
 
 
+def _put_dict(stack, items):
+    stack.append({})
+    _set_items(stack[-1], items)
+
+
 def _build(stack):
-    target, state = _pop(stack, 2)
-    if isinstance(target, Inert):
-        target.state = state
-    stack.append(target)
-
-
-def _stack_global(stack):
-    module, name = _pop(stack, 2)
-    stack.append(Inert(f"{module}.{name}"))
+    state = stack.pop()
+    if isinstance(stack[-1], Inert):
+        stack[-1].state = state
 
 
 def _call(stack):
@@ -139,88 +101,46 @@ def _call(stack):
     stack.append(Inert(function.name, args))
 
 
-def _put_dict(stack, items):
-    stack.append({})
-    _set_items(stack[-1], items)
-
-
-def _text(data):
-    return data.decode("utf-8", "surrogatepass")
-
-
-def _long(data):
-    return int.from_bytes(data, "little", signed=True)
-
-
-_MARK, _STOP, _GLOBAL, _MEMOIZE = b"(.c\x94"
-
-
-def _numbered(entries):
-    return {
-        ord(code): (struct.Struct(form).unpack_from, struct.calcsize(form), use)
-        for code, (form, use) in entries.items()
-    }
-
-
-# Opcodes, as in the module pickle: data after its length, numbers, and others.
-_COUNTED = _numbered(
-    {
-        "\x8c": ("<B", _text),
-        "X": ("<I", _text),
-        "\x8d": ("<Q", _text),
-        "U": ("<B", bytes),
-        "T": ("<i", bytes),
-        "C": ("<B", bytes),
-        "B": ("<I", bytes),
-        "\x8e": ("<Q", bytes),
-        "\x96": ("<Q", bytes),
-        "\x8a": ("<B", _long),
-        "\x8b": ("<i", _long),
-    }
-)
-_FIXED = _numbered(
-    {
-        "K": ("<B", _Reader.push),
-        "M": ("<H", _Reader.push),
-        "J": ("<i", _Reader.push),
-        "G": (">d", _Reader.push),
-        "h": ("<B", _Reader.get),
-        "j": ("<I", _Reader.get),
-        "q": ("<B", _Reader.put),
-        "r": ("<I", _Reader.put),
-        "\x80": ("<B", _Reader.skip),
-        "\x95": ("<Q", _Reader.skip),
-    }
-)
+# Names of opcodes, as in the module pickletools.
+_VALUES = {
+    *("BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "BINFLOAT", "LONG1", "LONG4"),
+    *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BININT", "BININT1", "BININT2"),
+}
+_CONVERTED = {
+    "GLOBAL": lambda names: Inert(names.replace(" ", ".", 1)),
+    "BINSTRING": lambda text: text.encode("latin1"),
+    "SHORT_BINSTRING": lambda text: text.encode("latin1"),
+    "BYTEARRAY8": bytes,
+}
 _MARKED = {
-    ord("e"): lambda stack, items: _extend(stack[-1], items),
-    ord("u"): lambda stack, items: _set_items(stack[-1], items),
-    ord("t"): lambda stack, items: stack.append(tuple(items)),
-    ord("l"): lambda stack, items: stack.append(items),
-    ord("d"): _put_dict,
-    ord("1"): lambda stack, items: None,
-    0x90: lambda stack, items: _extend(stack[-1], items),  # of a set, here a list
-    0x91: lambda stack, items: stack.append(items),  # frozenset
+    "APPENDS": lambda stack, items: _extend(stack[-1], items),
+    "SETITEMS": lambda stack, items: _set_items(stack[-1], items),
+    "TUPLE": lambda stack, items: stack.append(tuple(items)),
+    "LIST": lambda stack, items: stack.append(items),
+    "DICT": _put_dict,
+    "POP_MARK": lambda stack, items: None,
+    "ADDITEMS": lambda stack, items: _extend(stack[-1], items),  # a set is a list here
+    "FROZENSET": lambda stack, items: stack.append(items),
 }
 _OTHERS = {
-    ord("N"): lambda stack: stack.append(None),
-    0x88: lambda stack: stack.append(True),
-    0x89: lambda stack: stack.append(False),
-    ord(")"): lambda stack: stack.append(()),
-    ord("]"): lambda stack: stack.append([]),
-    0x8F: lambda stack: stack.append([]),  # set
-    ord("}"): lambda stack: stack.append({}),
-    0x85: lambda stack: stack.append(tuple(_pop(stack, 1))),
-    0x86: lambda stack: stack.append(tuple(_pop(stack, 2))),
-    0x87: lambda stack: stack.append(tuple(_pop(stack, 3))),
-    ord("a"): lambda stack: _extend(stack[-2], _pop(stack, 1)),
-    ord("s"): lambda stack: _set_items(stack[-3], _pop(stack, 2)),
-    ord("0"): lambda stack: stack.pop(),
-    ord("2"): lambda stack: stack.append(stack[-1]),
-    0x93: _stack_global,
-    0x81: _call,  # NEWOBJ
-    ord("R"): _call,
-    ord("b"): _build,
+    "NONE": lambda stack: stack.append(None),
+    "NEWTRUE": lambda stack: stack.append(True),
+    "NEWFALSE": lambda stack: stack.append(False),
+    "EMPTY_TUPLE": lambda stack: stack.append(()),
+    "EMPTY_LIST": lambda stack: stack.append([]),
+    "EMPTY_SET": lambda stack: stack.append([]),
+    "EMPTY_DICT": lambda stack: stack.append({}),
+    "TUPLE1": lambda stack: stack.append(tuple(_pop(stack, 1))),
+    "TUPLE2": lambda stack: stack.append(tuple(_pop(stack, 2))),
+    "TUPLE3": lambda stack: stack.append(tuple(_pop(stack, 3))),
+    "APPEND": lambda stack: _extend(stack[-2], _pop(stack, 1)),
+    "SETITEM": lambda stack: _set_items(stack[-3], _pop(stack, 2)),
+    "POP": lambda stack: stack.pop(),
+    "DUP": lambda stack: stack.append(stack[-1]),
+    "STACK_GLOBAL": lambda stack: stack.append(Inert("{}.{}".format(*_pop(stack, 2)))),
+    "NEWOBJ": _call,
+    "REDUCE": _call,
+    "BUILD": _build,
 }
 
 

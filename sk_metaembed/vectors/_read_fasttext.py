@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._detect_format import FASTTEXT_MAGIC, MAX_DIM, MAX_WORD, SourceStream
-from ._read_floret import SEED
-from ._store_files import StoreWriter
-from ._subwords import Floret, floret_rows
-from ._word_index import MAX_NGRAM, mean_ngrams, pack, pack_spans
+from ._read_word2vec import FLORET_SEED, MAX_DIM, MAX_WORD, SourceStream
+from ._store import MAX_NGRAM, Floret, StoreWriter, pack, pack_spans
+from ._subwords import floret_rows, mean_ngrams
 
+FASTTEXT_MAGIC = 793712314
 _CHUNK_BYTES = 1 << 23
 _EOS = "</s>"
 _FASTTEXT_MODE = 1  # of floret, whose files are then fastText's
@@ -99,7 +98,7 @@ def _floret_settings(stream, fields):
     mode, hash_count = fields[9], struct.unpack("<i", struct.pack("<d", fields[10])[:4])
     if mode == _FASTTEXT_MODE:
         return None
-    return Floret(hash_count[0], SEED, "<", ">", spacy=False, lowercase=False)
+    return Floret(hash_count[0], FLORET_SEED, "<", ">", spacy=False, lowercase=False)
 
 
 def _adds_up(size, n_words, n_labels):

@@ -18,10 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ._keyed_vectors import row_chunks
-from ._store_files import StoreWriter, is_floret
-from ._subwords import Floret, murmur2_64
-from ._word_index import pack
+from ._store import Floret, StoreWriter, is_floret, pack, row_chunks
+from ._subwords import murmur2_64
 
 FILES = ("vectors", "key2row", "strings.json", "vectors.cfg")
 _HASH_SEED = 1

@@ -1,6 +1,7 @@
-"""Readers of word2vec, GloVe and fastText ``.vec`` text, and of word2vec binaries.
+"""Readers of vectors in text and in word2vec's binary format, and of their streams.
 
-A binary record is a word, a space and the float32 numbers.
+Text is that of word2vec, GloVe, fastText's ``.vec`` and floret. A binary record is a
+word, a space and the float32 numbers.
 
 A file is converted once. A parser compiled with numba converted text twice as fast, but
 compiling it took as long as converting 150 MB.
@@ -8,21 +9,22 @@ compiling it took as long as converting 150 MB.
 
 from __future__ import annotations
 
+import lzma
+import os
 import re
+import zlib
+from typing import NamedTuple
 
 import numpy as np
 
 from .._core._messages import short_repr
-from ._detect_format import (
-    MAX_WORD,
-    Format,
-    SourceStream,
-    check_header,
-    check_row_count,
-)
-from ._store_files import StoreWriter
-from ._word_index import PackedWords
+from .._core._optional import progress_bar
+from .._io._compression import MAX_RATIO, detect_compression, is_decompression_bomb
+from ._store import Floret, PackedWords, StoreWriter, is_floret
 
+MAX_DIM = 1 << 20
+MAX_WORD = 1 << 20  # bytes
+FLORET_SEED = 2166136261  # in floret's files; the format leaves room for others
 _BLOCK = 1 << 23
 _AHEAD = 256  # bytes after a vector that show whether a word follows
 _LONGEST_WITH_SPACES, _MOST_SPACES = 1 << 12, 64
@@ -31,13 +33,126 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _LONGEST_LINE = 1 << 27
 
 
+class SourceStream:
+    """A source file, decompressed, with a progress bar over its bytes.
+
+    Attributes
+    ----------
+    size : int or None
+        Length of the content in bytes; None if it is compressed.
+    position : int
+        Number of content bytes read so far.
+    """
+
+    def __init__(self, path, verbose=0):
+        self.path = os.fspath(path)
+        self.position = 0
+        self._pushed = b""
+        self.compression, opener = detect_compression(path)
+        length = os.path.getsize(path)
+        self.size = None if opener else length
+        self._raw = open(path, "rb")  # noqa: SIM115 (closed in __exit__)
+        self._file = opener(self._raw, "rb") if opener else self._raw
+        self._bar = _progress_bar(self.path, length) if verbose else None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        if self._bar is not None:
+            self._bar.update(self._raw.tell() - self._bar.n)
+            self._bar.close()
+        self._file.close()
+        self._raw.close()
+
+    def read(self, size):
+        """Return ``size`` bytes, fewer only at the end of the content."""
+        pushed, self._pushed = self._pushed[:size], self._pushed[size:]
+        try:
+            data = pushed + self._file.read(size - len(pushed))
+        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            if self.compression is None:
+                raise
+            raise ValueError(
+                f"{self.path}: the {self.compression} data is truncated or corrupt "
+                f"after {self.position:,} decompressed bytes ({error}). Download or "
+                f"copy the file again."
+            ) from error
+        self.position += len(data)
+        if self.compression is not None:
+            self._check_ratio()
+        if self._bar is not None:
+            self._bar.update(self._raw.tell() - self._bar.n)
+        return data
+
+    def _check_ratio(self):
+        if is_decompression_bomb(self.position, self._raw.tell()):
+            raise ValueError(
+                f"{self.path}: the {self.compression} data unpacks to more than "
+                f"{MAX_RATIO} times its size, which vectors do not. Unpack the file "
+                "yourself if you trust it."
+            )
+
+    def push_back(self, data):
+        """Return bytes to the stream, to be read again."""
+        self._pushed = data + self._pushed
+        self.position -= len(data)
+
+    def require(self, size, what):
+        """Raise a ValueError that names `what` if less than ``size`` bytes are left.
+
+        How many are left is not known if the content is compressed.
+        """
+        if self.size is not None and size > self.size - self.position:
+            raise self._truncated(size, what, self.size - self.position)
+
+    def read_exactly(self, size, what):
+        """Return ``size`` bytes, or raise a ValueError that names `what`."""
+        self.require(size, what)
+        data = self.read(size)
+        if len(data) < size:
+            raise self._truncated(size, what, len(data))
+        return data
+
+    def _truncated(self, size, what, left):
+        return ValueError(
+            f"{self.path}: at least {size:,} bytes are needed for {what}, but only "
+            f"{left:,} are left. The file is truncated or corrupt; download or copy it "
+            "again."
+        )
+
+
+def _progress_bar(path, total):
+    name = os.path.basename(path)
+    shown = {"unit": "B", "unit_scale": True, "desc": f"Converting {name}"}
+    return progress_bar(total=total, **shown)
+
+
+class Format(NamedTuple):
+    """Format of a source, and what its first lines state.
+
+    ``kind`` is "store", "spacy", "gensim", "fasttext", "floret", "binary" or "text";
+    ``n_rows`` is the number of rows in the header, if there is one; ``start`` is the
+    position of the first row, after ``header_lines`` lines; ``has_tabs`` means that a
+    tab ends each word; ``files`` are those of a format of several files.
+    """
+
+    kind: str
+    dim: int = 0
+    n_rows: int | None = None
+    start: int = 0
+    header_lines: int = 0
+    has_tabs: bool = False
+    files: tuple[str, ...] = ()
+
+
 def read_text(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
     """Append all rows of a text source to the writer."""
     check_header(stream, fmt, writer.limit, 2 * fmt.dim)
     n_read, number = 0, fmt.header_lines
-    parse = _parse_tab_line if fmt.has_tabs else parse_line
+    parse = _parse_tab_line if fmt.has_tabs else _parse_line
     stated = fmt.n_rows is not None
-    for lines in line_blocks(stream):
+    for lines in _line_blocks(stream):
         words: list[bytes] = []
         rows: list[np.ndarray] = []
         for line in lines:
@@ -66,7 +181,7 @@ def _append(writer, words, matrix):
     writer.append(PackedWords(blob, offsets), matrix)
 
 
-def line_blocks(stream):
+def _line_blocks(stream):
     """Yield lists of lines without their ends."""
     tail = b""
     while block := stream.read(_BLOCK):
@@ -81,7 +196,7 @@ def line_blocks(stream):
         yield [tail]
 
 
-def parse_line(line, dim, where, stated):
+def _parse_line(line, dim, where, stated):
     """Return the word and the vector, float32 (dim,), of a line.
 
     It is parsed from the right, as a word may contain spaces (GloVe's ". . ."). A word
@@ -336,3 +451,69 @@ def _check_rest(stream, data, n_read, width):
         f"truncated; download it again, or pass limit={n_read} to use the complete "
         f"rows."
     )
+
+
+def check_header(stream, fmt, limit, row_bytes):
+    """Skip the header; raise ValueError if it states more rows than can follow."""
+    stream.read_exactly(fmt.start, "the header")
+    if fmt.n_rows is not None:
+        rows = fmt.n_rows if limit is None else min(limit, fmt.n_rows)
+        what = f"the {rows:,} rows of {fmt.dim} numbers that the header states"
+        stream.require(rows * row_bytes, what)
+
+
+def check_row_count(path, fmt, limit, n_read, repairs):
+    """Compare the number of rows read with that in the header.
+
+    Fewer rows are an error, as the file is probably truncated; more are accepted and
+    counted in the repairs.
+    """
+    if fmt.n_rows is None:
+        return
+    expected = fmt.n_rows if limit is None else min(limit, fmt.n_rows)
+    if n_read < expected:
+        raise ValueError(
+            f"{path}: the header states {fmt.n_rows:,} rows, but the file ends after "
+            f"{n_read:,}. It is truncated; download it again, or pass limit={n_read} "
+            f"to use these rows."
+        )
+    if n_read > fmt.n_rows:
+        repairs["rows_beyond_header"] += n_read - fmt.n_rows
+
+
+def read_floret(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
+    """Write the rows of a table, which compose all words."""
+    *fields, begin, end = stream.read_exactly(fmt.start, "the header").split()
+    n_rows, dim, min_n, max_n, hash_count, seed = map(int, fields)
+    floret = Floret(hash_count, seed, begin.decode(), end.decode(), False, False)
+    if not is_floret(floret._asdict(), max_n) or min_n > max_n:
+        raise ValueError(
+            f"{stream.path}: the header of the floret table is corrupt: minn={min_n}, "
+            f"maxn={max_n}, hashCount={hash_count}, hashSeed={seed}."
+        )
+    stream.require(2 * n_rows * dim, f"the {n_rows:,} rows of {dim} numbers")
+    writer.write_buckets(_floret_rows(stream, n_rows, dim), min_n, max_n, floret)
+
+
+def _floret_rows(stream, n_rows, dim):
+    """Yield the rows in chunks; raise ValueError unless they are numbered."""
+    number = 0
+    for lines in _line_blocks(stream):
+        rows = []
+        for line in filter(bytes.strip, lines):
+            where = f"{stream.path}, line {number + 2}"
+            name, row = _parse_line(line, dim, where, True)
+            if name != b"%d" % number:
+                raise ValueError(
+                    f"{where}: expected row {number} of a floret table; got "
+                    f"{name[:40].decode('utf-8', 'replace')!r}. The file is corrupt."
+                )
+            rows.append(row)
+            number += 1
+        if rows:
+            yield np.stack(rows)
+    if number != n_rows:
+        raise ValueError(
+            f"{stream.path}: the header states {n_rows:,} rows, but the file has "
+            f"{number:,}. It is truncated; download or copy it again."
+        )

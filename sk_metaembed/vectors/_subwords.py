@@ -4,35 +4,18 @@ fastText adds one row per n-gram to a word's own row. floret has no rows of word
 word itself and each of its n-grams select one to four rows by MurmurHash3.
 """
 
-from typing import NamedTuple
+from itertools import chain
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from ._word_index import mean_ngrams, pack
+from .._core._ragged import offsets_of
+from .._kernels._compiled import use_compiled
+from ._store import pack
 
+_SECONDS = 3e-5  # for the n-grams of a word in Python
 _MULTIPLIERS = np.array([0x87C37B91114253D5, 0x4CF5AD432745937F], np.uint64)
 _MIXERS = np.array([0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53], np.uint64)
-
-
-class Floret(NamedTuple):
-    """How floret selects the rows of words."""
-
-    hash_count: int  # rows per n-gram, 1 to 4
-    seed: int
-    begin: str  # mark before a word
-    end: str
-    spacy: bool  # spaCy also counts n-grams of no character and of one mark alone
-    lowercase: bool
-
-
-class Subwords(NamedTuple):
-    """A table of n-gram vectors, and how words select its rows."""
-
-    table: np.ndarray  # (n_rows, dim)
-    min_n: int
-    max_n: int
-    floret: Floret | None = None
 
 
 def compose(packed, subwords, out):
@@ -48,6 +31,76 @@ def compose(packed, subwords, out):
     totals = np.bincount(words, minlength=packed.n_words)
     out[:] = counts @ table[used].astype(np.float32, copy=False)
     out /= np.maximum(totals, 1).astype(np.float32)[:, None]
+
+
+def ngram_ids(packed, min_n, max_n, n_buckets):
+    """Hash the n-grams of ``<word>`` for each word, as fastText does.
+
+    Returns
+    -------
+    ids : ndarray of int64
+        The buckets of all n-grams, word after word.
+    indptr : ndarray of int64, shape (n_words + 1,)
+        Word ``i`` has ``ids[indptr[i] : indptr[i + 1]]``.
+    """
+    if not use_compiled(_SECONDS * packed.n_words):
+        settings = min_n, max_n, n_buckets
+        buckets = [_buckets_of(word, *settings) for word in packed.to_bytes()]
+        ids = np.fromiter(chain.from_iterable(buckets), np.int64)
+        return ids, offsets_of(list(map(len, buckets)))
+    from ._kernels_numba import ngram_buckets
+
+    starts, ends = packed.offsets[:-1].copy(), packed.offsets[1:] - 1
+    indptr = np.zeros(packed.n_words + 1, np.int64)
+    ids = np.empty(_most_ngrams(ends - starts + 2, min_n, max_n), np.int64)
+    words = packed.blob, starts, ends
+    ngram_buckets(*words, min_n, max_n, n_buckets, indptr, ids)
+    return ids[: indptr[-1]], indptr
+
+
+def _buckets_of(word, min_n, max_n, n_buckets):
+    """Return the buckets of the n-grams of a word, a list, in Python."""
+    text = f"<{word.decode('utf-8', 'surrogatepass')}>"
+    characters = [c.encode("utf-8", "surrogatepass") for c in text]
+    last, buckets = len(characters) - 1, []
+    for first in range(last + 1):
+        hashed = 2166136261  # FNV-1a
+        for n, character in enumerate(characters[first : first + max_n], 1):
+            for byte in character:
+                signed = byte | 0xFFFFFF00 if byte > 127 else byte  # as fastText
+                hashed = (hashed ^ signed) * 16777619 & 0xFFFFFFFF
+            # "<" and ">" alone are no n-grams.
+            if n >= min_n and not (n == 1 and first in (0, last)):
+                buckets.append(hashed % n_buckets)
+    return buckets
+
+
+def _most_ngrams(sizes, min_n, max_n):
+    """Return the number of n-grams of words of some sizes if a byte is a character."""
+    longest = np.minimum(sizes, max_n)
+    kinds = np.maximum(longest - min_n + 1, 0)
+    return int((kinds * (2 * sizes + 2 - min_n - longest) // 2).sum())
+
+
+def mean_ngrams(packed, table, min_n, max_n, out, own=False):
+    """Set ``out``, (n_words, dim), to the means of the n-gram vectors, in place.
+
+    With ``own``, each row of ``out`` is the word's own vector and part of the mean.
+    """
+    ids, indptr = ngram_ids(packed, min_n, max_n, len(table))
+    if table.dtype != np.float32:  # numba has no float16: widen the rows in use
+        used, ids = np.unique(ids, return_inverse=True)
+        table = table[used].astype(np.float32)
+    if use_compiled(_SECONDS * len(out)):
+        from ._kernels_numba import add_means
+
+        add_means(ids, indptr, np.asarray(table), int(own), out)
+        return
+    for row, total in enumerate(out):
+        own_ids = ids[indptr[row] : indptr[row + 1]]
+        for i in own_ids:  # one after the other, as the compiled loop rounds
+            total += table[i]
+        total /= np.float32(max(len(own_ids) + own, 1))
 
 
 def floret_rows(packed, floret, min_n, max_n, n_rows):

@@ -20,17 +20,20 @@ from .._core._immutable import Immutable
 from .._core._typing import StrPath
 from .._io._atomic import this_user
 from .._io._handle import Handle, shared
-from ._cache import default_root
-from ._convert import Options, cached_store, convert_to, store_arrays
-from ._keyed_vectors import (
-    check_keyed_vectors,
-    filled_rows,
-    ngram_table,
-    to_keyed_vectors,
+from ._convert import Options, cached_store, convert_to, default_root, store_arrays
+from ._gensim import check_keyed_vectors, filled_rows, ngram_table, to_keyed_vectors
+from ._store import (
+    META,
+    PackedWords,
+    Subwords,
+    check_content,
+    find,
+    is_store,
+    map_arrays,
+    pack,
+    read_meta,
 )
-from ._store_files import META, check_content, is_store, map_arrays, read_meta
-from ._subwords import Subwords, compose
-from ._word_index import PackedWords, find, pack
+from ._subwords import compose
 
 _CHUNK_WORDS = 1 << 14
 _PUBLIC_STATE = ("path", "fingerprint", "dim", "dtype", "vectors")

@@ -8,7 +8,7 @@ import pytest
 
 from sk_metaembed import WordVectors
 from sk_metaembed._io._lock import exclusive_lock, lock_file, release_lock
-from sk_metaembed.vectors import _cache, _convert
+from sk_metaembed.vectors import _convert
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_change_within_a_clock_tick_is_noticed(tmp_path):
 
 
 def test_settled_file_is_not_read_again(write, cache, monkeypatch):
-    monkeypatch.setattr(_cache, "_SETTLED_NS", -1)
+    monkeypatch.setattr(_convert, "_SETTLED_NS", -1)
     path = write("x.txt", "a 1 2\n")
     wv = WordVectors.open(path)
     monkeypatch.delattr("hashlib.file_digest")

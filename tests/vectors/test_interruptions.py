@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sk_metaembed import WordVectors, export_vectors
-from sk_metaembed.vectors._store_files import StoreWriter
+from sk_metaembed.vectors._store import StoreWriter
 
 from ..small_disk import small_disk
 

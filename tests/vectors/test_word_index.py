@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sk_metaembed import WordVectors
-from sk_metaembed.vectors._word_index import PackedWords, build_index, find, pack
+from sk_metaembed.vectors._store import PackedWords, build_index, find, pack
 
 from ..compiled import compiled_loops
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from ..._core._sklearn import COUNT, StrOptions
 from ..._core._typing import StrPath, SupportsKeyToIndex
+from ...sequences._api import canonical_words
 from ...vectors import WordVectors
-from ...vectors._api import find_respelled, import_gensim
+from ...vectors._api import import_gensim
 from .._base import Preprocess
 from .._folder_kind import hint_of_folder
 from ._base import OOV, BaseWordEmbedding
@@ -124,8 +125,46 @@ def find_words(store, words, case_fallback):
     if len(absent):
         missing = words[absent].tolist()
         options = {"case_fallback": case_fallback}
-        rows[absent] = find_respelled(missing, store.lookup, **options)
+        rows[absent] = _find_respelled(missing, store.lookup, **options)
     return rows
+
+
+def _find_respelled(words, lookup, *, case_fallback):
+    """Return the rows of words in other spellings, int32, -1 where all are absent.
+
+    Files are in either Unicode form, and so are texts: `words`, a list, are looked up
+    in NFC and then in NFD; with `case_fallback`, each time also in lower case. If it is
+    "words", this does not apply to tokens that may be something else.
+    """
+    rows = np.full(len(words), -1, np.int32)
+    places = range(len(words))
+    for form in (None, "NFC", "NFD"):
+        if form is not None:
+            places = [i for i in places if rows[i] < 0 and not words[i].isascii()]
+        given = [words[i] for i in places]
+        for lowercase in (False, True) if case_fallback else (False,):
+            spelled = given
+            if lowercase:
+                is_word = _is_capitalized if case_fallback == "words" else bool
+                spelled = [word.lower() if is_word(word) else word for word in given]
+            spelled = spelled if form is None else canonical_words(spelled, form)
+            changed = [
+                (place, new)
+                for place, old, new in zip(places, given, spelled, strict=True)
+                if new != old and rows[place] < 0
+            ]
+            if changed:
+                found, spellings = zip(*changed, strict=True)
+                rows[list(found)] = lookup(list(spellings))
+    return rows
+
+
+def _is_capitalized(word):
+    """Return whether a word has letters alone, the first or all of them capitals."""
+    (word,) = canonical_words([word])
+    letters = word.replace("'", "").replace("\u2019", "")
+    is_title = word.istitle() or letters.istitle()  # "O'Neill" or "Don't"
+    return (is_title or word.isupper()) and letters.isalpha() and len(letters) > 1
 
 
 class PretrainedEmbedding(BaseWordEmbedding):

@@ -1,4 +1,4 @@
-"""The directory of a store: writing, memory-mapping and checking its files.
+"""Stores of word vectors: their words and index, and their files.
 
 =============== ======================================================
 ``meta.json``   version, fingerprint, sizes, repairs and source
@@ -19,25 +19,234 @@ import os
 import re
 import warnings
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from .._core._arrays import infinite_rows
-from ._subwords import Floret, Subwords
-from ._word_index import MAX_NGRAM, PackedWords, build_index, pack
+from .._core._ragged import gather_spans
+from .._kernels._compiled import use_compiled
 
 STORE_VERSION = 2
 META = "meta.json"
+MAX_NGRAM = 999  # characters
 MAX_FLORET = 99  # characters of an n-gram of floret
 _CHUNK_BYTES = 1 << 24
+_SECONDS = 3e-6  # to find a word in Python
+_MASK_32, _MASK_64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 _NGRAM_SIZES = {"min_n", "max_n"}
 _ARRAY_NAME = re.compile(r"[a-z]+\.npy")
 # The index is left out, because it follows from the words.
 _HASHED_FILES = ("words.npy", "offsets.npy", "vectors.npy", "buckets.npy")
 _OWN_ARRAYS = ("words.npy", "offsets.npy", "index.npy")  # names no other tool uses
 _HASHED_META = ("version", "count", "dim", "dtype", "subwords")
+
+
+class PackedWords(NamedTuple):
+    """Words in one buffer, each followed by a newline.
+
+    Word ``i`` is ``blob[offsets[i] : offsets[i + 1] - 1]``. The offsets, not the
+    newlines, mark the end of a word, so a word may contain a newline.
+    """
+
+    blob: np.ndarray
+    offsets: np.ndarray
+
+    @property
+    def n_words(self):
+        """Number of words."""
+        return len(self.offsets) - 1
+
+    @classmethod
+    def concatenate(cls, packs):
+        """Return the words of one or more `PackedWords` in order."""
+        if len(packs) == 1:
+            return packs[0]
+        ends = np.cumsum([0] + [len(packed.blob) for packed in packs])
+        offsets = [
+            packed.offsets[:-1] + end for packed, end in zip(packs, ends, strict=False)
+        ]
+        blob = np.concatenate([packed.blob for packed in packs])
+        return cls(blob, np.concatenate([*offsets, ends[-1:]]))
+
+    def word(self, row):
+        """Return one word as str."""
+        start, end = int(self.offsets[row]), int(self.offsets[row + 1]) - 1
+        return bytes(self.blob[start:end]).decode("utf-8", "backslashreplace")
+
+    def take(self, rows):
+        """Return the words of the given rows."""
+        return pack_spans(
+            self.blob, self.offsets[:-1][rows], self.offsets[1:][rows] - 1
+        )
+
+    def to_list(self, errors="strict"):
+        """Decode all words."""
+        words = self.blob.tobytes().decode("utf-8", errors).split("\n")
+        if len(words) == len(self.offsets):
+            return words[:-1]
+        return [word.decode("utf-8", errors) for word in self.to_bytes()]
+
+    def to_bytes(self):
+        """Return all words as bytes."""
+        data = self.blob.tobytes()
+        spans = pairwise(self.offsets.tolist())
+        return [data[start : end - 1] for start, end in spans]
+
+    def decodable(self):
+        r"""Return the words with bad UTF-8 escaped, as in ``caf\xe9``, and how many."""
+        try:
+            bytes(self.blob).decode()
+            return self, 0
+        except UnicodeDecodeError:
+            pass
+        escaped = pack(self.to_list("backslashreplace"))
+        is_longer = np.diff(escaped.offsets) > np.diff(self.offsets)
+        return escaped, int(is_longer.sum())
+
+
+def pack(words):
+    """Return the `PackedWords` of a sequence of str, TypeError for anything else.
+
+    Lone surrogates are accepted; they match no stored word.
+    """
+    words = _as_list(words)
+    try:
+        text = "\n".join([*words, ""])
+    except TypeError:
+        row = next(i for i, word in enumerate(words) if not isinstance(word, str))
+        raise TypeError(
+            f"Words must be str; element {row} is {words[row]!r} of type "
+            f"{type(words[row]).__name__}. Convert it with str() first."
+        ) from None
+    blob = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+    ends = np.flatnonzero(blob == ord("\n"))
+    if len(ends) > len(words):  # a word contains a newline
+        lengths = [len(word.encode("utf-8", "surrogatepass")) for word in words]
+        ends = np.cumsum(np.array(lengths, np.int64) + 1) - 1
+    return PackedWords(blob, np.concatenate([[0], ends + 1]))
+
+
+def _as_list(words):
+    if isinstance(words, str | bytes):
+        raise TypeError(
+            f"Expected a list or an array of words; got the single "
+            f"{type(words).__name__} {words!r}. Wrap it in a list."
+        )
+    if isinstance(words, np.ndarray) and words.ndim != 1:
+        raise ValueError(
+            f"Words must be one-dimensional; got an array of shape {words.shape}."
+        )
+    return words.tolist() if isinstance(words, np.ndarray) else list(words)
+
+
+def pack_spans(buf, starts, ends):
+    """Return the `PackedWords` at the given spans of a byte buffer."""
+    _check_spans(starts, ends, len(buf))
+    return PackedWords(*gather_spans(buf, starts, ends, ord("\n")))
+
+
+def _check_spans(starts, ends, size):
+    """Raise ValueError for spans out of bounds, which compiled code does not check."""
+    inside = not len(starts) or (starts.min() >= 0 and ends.max() <= size)
+    if not inside or (np.asarray(starts) > ends).any():
+        raise ValueError("The offsets of the words are out of bounds: corrupt data.")
+
+
+def build_index(packed):
+    """Build the open-addressed hash table of a vocabulary.
+
+    Returns
+    -------
+    slots : ndarray of uint64, shape (n_slots, 2)
+        At most half full. An entry is 24 bits of the word's hash, 8 bits of its
+        length and 32 bits of its row + 1, and the first 8 bytes of the word: one line
+        of the processor's cache tells a short word from all others.
+    first : ndarray of int64, shape (n_words,)
+        The row where each word occurs first: its own unless it is a duplicate.
+    """
+    from ._kernels_numba import fill_slots
+
+    _check_spans(packed.offsets[:-1], packed.offsets[1:] - 1, len(packed.blob))
+    size = 1 << max(3, (2 * packed.n_words - 1).bit_length())
+    slots = np.zeros((size, 2), np.uint64)
+    first = np.empty(packed.n_words, np.int64)
+    fill_slots(*packed, slots, first)
+    return slots, first
+
+
+def find(queries, packed, slots):
+    """Return the int32 row of each query, -1 if absent; bytes are compared."""
+    rows = np.empty(queries.n_words, np.int32)
+    if use_compiled(_SECONDS * len(rows)):
+        from ._kernels_numba import find_rows
+
+        find_rows(*queries, *packed, slots, rows)
+    else:
+        # Reading single entries is faster from a memoryview than from an array.
+        arrays = [memoryview(array) for array in (*packed, slots)]
+        rows[:] = [_find_one(word, *arrays) for word in queries.to_bytes()]
+    if len(rows) and rows.min() < -1:
+        raise ValueError(
+            "The index of the store is corrupt. Convert the source again, into another "
+            "directory (cache_dir= or path=)."
+        )
+    return rows
+
+
+def _hash(word):
+    h = len(word) * 0x9E3779B97F4A7C15 & _MASK_64
+    for start in range(0, len(word), 8):
+        h ^= int.from_bytes(word[start : start + 8], "little")
+        h = h * 0xFF51AFD7ED558CCD & _MASK_64
+        h ^= h >> 32
+    return h
+
+
+def _find_one(word, blob, offsets, slots):
+    """Return the row of a word, -1 if it is absent, -2 if the table is corrupt."""
+    h, n_words, mask = _hash(word), len(offsets) - 1, len(slots) - 1
+    tag = (h >> 40) << 8 | min(len(word), 255)
+    head, at = int.from_bytes(word[:8], "little"), h & mask
+    for _ in range(len(slots)):
+        entry = slots[at, 0]
+        if entry == 0:
+            return -1
+        if entry >> 32 == tag and slots[at, 1] == head:
+            row = (entry & _MASK_32) - 1
+            if not 0 <= row < n_words:
+                return -2
+            if len(word) <= 8:
+                return row
+            first, last = offsets[row], offsets[row + 1] - 1
+            if first < 0 or last < first or last > len(blob):
+                return -2
+            if blob[first:last] == word:
+                return row
+        at = (at + 1) & mask
+    return -2
+
+
+class Floret(NamedTuple):
+    """How floret selects the rows of words."""
+
+    hash_count: int  # rows per n-gram, 1 to 4
+    seed: int
+    begin: str  # mark before a word
+    end: str
+    spacy: bool  # spaCy also counts n-grams of no character and of one mark alone
+    lowercase: bool
+
+
+class Subwords(NamedTuple):
+    """A table of n-gram vectors, and how words select its rows."""
+
+    table: np.ndarray  # (n_rows, dim)
+    min_n: int
+    max_n: int
+    floret: Floret | None = None
 
 
 class MatrixFile:
@@ -229,6 +438,25 @@ class StoreWriter:
                 f"{', ...' if count > 5 else ''}.",
                 stacklevel=2,
             )
+
+
+def row_chunks(matrix):
+    """Yield (start, float32 rows) of a matrix in chunks of bounded size."""
+    step = max(1, _CHUNK_BYTES // max(1, 4 * matrix.shape[1]))
+    for start in range(0, len(matrix), step):
+        with np.errstate(over="ignore"):
+            yield start, np.asarray(matrix[start : start + step], np.float32)
+
+
+def append_arrays(writer, packed, matrix, subwords=None):
+    """Append packed words with their matrix, and n-gram vectors if there are any."""
+    count = packed.n_words if writer.limit is None else writer.limit
+    for start, rows in row_chunks(matrix[:count]):
+        words = packed.take(np.arange(start, start + len(rows)))
+        writer.append(words, rows)
+    if subwords is not None:
+        table, *settings = subwords
+        writer.write_buckets((rows for _, rows in row_chunks(table)), *settings)
 
 
 def _fingerprint(directory, meta):
