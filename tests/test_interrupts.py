@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import sk_metaembed as sk
-from sk_metaembed._io._fork_safe_lock import _locks
+from sk_metaembed._io._handle import _locks
 
 PACKAGE = os.path.dirname(sk.__file__) + os.sep
 WORDS = ["good", "bad", "film", "plot", "old", "new", "dull", "fine"]

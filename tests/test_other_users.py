@@ -18,7 +18,7 @@ from sk_metaembed import (
     load,
     save,
 )
-from sk_metaembed._io._lock import lock_file, release_lock
+from sk_metaembed._io._atomic import lock_file, release_lock
 
 from .persistence.test_refused import clear_handles
 from .processes import NOBODY, restricted, run_script, shared_folder

@@ -27,7 +27,7 @@ from .. import (
     save,
 )
 from .._core._optional import progress_bar
-from .._io._paths import check_parent, file_path
+from .._io._atomic import check_parent, file_path
 from .._pipelines import fitted_steps
 from ..inspection import compare_sources
 from ..tables._api import find_kinds, warn_of_unread_values

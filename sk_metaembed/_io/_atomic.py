@@ -1,12 +1,13 @@
-"""Atomic writes: a file appears complete in its place, or nothing changes."""
+"""Atomic writes: a file or directory appears complete in its place, or not at all."""
 
 import contextlib
 import errno
 import os
 import secrets
+import shutil
 from pathlib import Path
 
-from ._handle_cache import drop_unused_handles
+from ._handle import drop_unused_handles
 
 
 @contextlib.contextmanager
@@ -115,3 +116,142 @@ def errors_of_folder(target):
             "otherwise pass another path",
             os.fspath(target),
         ) from error
+
+
+def lock_file(path, *, wait):
+    """Return a held `filelock.FileLock` on a path, which `release_lock` ends.
+
+    None if another process holds it, unless `wait`.
+    """
+    import filelock
+
+    # All users may open it, so that one can wait for another.
+    lock = filelock.FileLock(path, mode=0o666, thread_local=False)
+    try:
+        return lock.acquire(blocking=wait).lock
+    except filelock.Timeout:
+        return None
+
+
+def release_lock(lock):
+    """Release a lock, and remove its file.
+
+    A process that waits for it notices that the file is gone, and creates another one.
+    Windows does not remove an open file.
+    """
+    with contextlib.suppress(OSError):
+        os.unlink(lock.lock_file)
+    lock.release()
+
+
+@contextlib.contextmanager
+def exclusive_lock(target):
+    """Hold a lock file next to the target. Only one process can hold it at a time.
+
+    The directory of the target is created if it is missing.
+    """
+    with errors_of_folder(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lock = lock_file(target.with_name(f".{target.name}.lock"), wait=True)
+    try:
+        yield
+    finally:
+        release_lock(lock)
+
+
+def publish(target, write, *, overwrite=False):
+    """Create a directory in one step: ``write(temporary)``, then rename.
+
+    One of several processes writes; the others wait for it. Partial directories of
+    killed processes are removed. With `overwrite`, an existing directory is replaced
+    on success, and stays otherwise.
+
+    Returns
+    -------
+    bool
+        False if the target exists already, and was not replaced.
+    """
+    target = Path(target)
+    with errors_of_folder(target):
+        if target.exists() and not overwrite:
+            return False  # without a lock, which some users and disks do not allow
+    with exclusive_lock(target):
+        if target.exists() and not overwrite:
+            return False
+        _remove_partial(target)
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+        with errors_of_folder(target):
+            temporary.mkdir()
+        try:
+            write(temporary)
+            _swap(temporary, target)
+        except OSError as error:
+            raise _with_hint(error, target) from error
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    return True
+
+
+def _swap(new, target):
+    """Move a directory to its final path; restore an existing one on failure."""
+    old = target.with_name(f".{target.name}.{secrets.token_hex(6)}.old")
+    if target.exists():  # a directory cannot be replaced in one step
+        replace(target, old)
+    try:
+        replace(new, target)
+    except OSError:
+        if old.exists():
+            os.rename(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _with_hint(error, target):
+    """Return an error of a full disk with a hint; NumPy's gives only byte counts."""
+    if error.errno not in (None, errno.ENOSPC, errno.EDQUOT):
+        return error
+    return OSError(
+        errno.ENOSPC,
+        f"no space left to write this path ({error}). Nothing was saved. Free some "
+        "space, or use another directory (for the cache: SK_METAEMBED_CACHE)",
+        os.fspath(target),
+    )
+
+
+def _remove_partial(target):
+    for path in target.parent.iterdir():
+        if path.name.startswith(f".{target.name}.") and path.suffix == ".part":
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def file_path(path, caller):
+    """Return the Path of a regular file on this machine, or of a file to be created."""
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise TypeError(f"{caller} requires the path of a file, got {path!r:.80}.")
+    given = os.fsdecode(path)
+    if "://" in given:
+        raise ValueError(
+            f"{caller} requires a path on this machine, got the URL {given!r}. Nothing "
+            "is downloaded or uploaded: copy the file by other means."
+        )
+    path = Path(given).expanduser()
+    if path.is_dir():
+        raise IsADirectoryError(
+            f"{caller}: {given!r} is a directory, and an estimator is saved as one "
+            f"file. Pass the file's path, such as {str(path / 'model.skm')!r}."
+        )
+    if path.exists() and not path.is_file():
+        # Saving would replace a device or a named pipe by a file.
+        raise OSError(f"{caller}: {given!r} is not a regular file. Pass a file's path.")
+    return path
+
+
+def check_parent(path, caller):
+    """Raise if the directory that a file is to be written to does not exist."""
+    folder = path.parent
+    if not folder.is_dir():
+        kind = NotADirectoryError if folder.exists() else FileNotFoundError
+        raise kind(
+            f"{caller}: cannot write {path.name!r}: there is no directory "
+            f"{str(folder)!r}. Create it or pass a different path."
+        )

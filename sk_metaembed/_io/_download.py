@@ -10,8 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from urllib.request import Request, urlopen
 
-from ._atomic import cache_home
-from ._lock import exclusive_lock
+from ._atomic import cache_home, exclusive_lock
 
 _SHA256 = re.compile(r"sha256=([0-9a-f]{64})", re.IGNORECASE)
 _TIMEOUT = 60  # seconds without a byte

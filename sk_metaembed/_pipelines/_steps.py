@@ -1,13 +1,21 @@
-"""Find a step inside a fitted pipeline or search, and its input."""
+"""Look into fitted pipelines: find steps, replace them, and look up word vectors."""
 
+from collections.abc import Mapping
+from copy import copy
+from functools import partial
+
+import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from .._core._arrays import infinite_rows
 from ..sequences import (
     EmbeddedInputMixin,
     EmbeddedSequences,
     SequencesOutputMixin,
     Tokenizer,
+    TokenSequences,
 )
+from ..sequences._api import canonical_words
 
 
 def find_step(estimator, X, predicate):
@@ -130,3 +138,212 @@ def unwrap_fitted(estimator):
 def flat_steps(estimator):
     """Return the steps that a Pipeline, or a search of one, applies."""
     return fitted_steps(estimator, lambda step: getattr(step, "best_estimator_", step))
+
+
+# Where fitted estimators keep the steps that they apply.
+_STEPS = (
+    *("best_estimator_", "estimator_", "regressor_", "encoder_", "encoders_"),
+    *("steps", "transformer_list", "transformers_", "transformer_"),
+    *("_pipeline", "_wrapped_transformer"),  # of skrub
+)
+
+
+def replace_steps(estimator, function):
+    """Return a fitted estimator with ``function(step)`` in place of each of its steps.
+
+    Estimators around a replaced step are shallow copies; `estimator` is not modified.
+    If the function returns a step itself, the steps inside it are replaced.
+    """
+    new = function(estimator)
+    if new is not estimator:
+        return new
+    own = getattr(estimator, "__dict__", {})
+    parts = {name: own[name] for name in _STEPS if own.get(name) is not None}
+    changes = {name: _replace_part(part, function) for name, part in parts.items()}
+    changes = {name: part for name, part in changes.items() if part is not parts[name]}
+    if changes:
+        new = copy(estimator)
+        vars(new).update(changes)
+    return new
+
+
+def _replace_part(part, function):
+    """Replace steps in an estimator, a dict of them, or (name, step, ...) tuples."""
+    if isinstance(part, dict):
+        new = {name: replace_steps(step, function) for name, step in part.items()}
+        is_same = all(new[name] is step for name, step in part.items())
+    elif isinstance(part, list):
+        new = [
+            (name, replace_steps(step, function), *rest) for name, step, *rest in part
+        ]
+        is_same = all(pair[1] is old[1] for pair, old in zip(new, part, strict=True))
+    else:
+        return replace_steps(part, function)
+    return part if is_same else new
+
+
+def lookup_vectors(embedding, words):
+    """Return the vectors of words from an embedding of any kind.
+
+    Parameters
+    ----------
+    embedding : fitted estimator, WordVectors, KeyedVectors or mapping
+        An estimator, such as a Pipeline, whose transform returns EmbeddedSequences with
+        one block, or an array with one row per sequence; each word is passed as a
+        sequence. If it ends in a predictor, the output of the steps before it is used.
+        Or a `WordVectors`, gensim's KeyedVectors, or a mapping from words to vectors.
+    words : sequence of str, length n
+        May repeat, and be in another Unicode form than those of a store or mapping.
+
+    Returns
+    -------
+    values : ndarray of float32, shape (n, dim)
+        Zeros for unknown words.
+    known : ndarray of bool, shape (n,)
+        Rows of zeros in an array count as unknown, and rows of words that no block of
+        the last EmbeddedSequences before it knows.
+
+    Raises
+    ------
+    TypeError
+        If the embedding has none of these types.
+    ValueError
+        If an estimator returns several blocks or not one row per word, a mapping holds
+        anything but vectors of one length, or a vector is not finite.
+    """
+    words = list(words)
+    values, known = _look_up(embedding, words)
+    bad = infinite_rows(values)
+    if len(bad):
+        raise ValueError(f"the vector of {words[bad[0]]!r} holds NaN or infinity.")
+    return values, known
+
+
+def _look_up(embedding, words):
+    outputs = _estimator_outputs(embedding, _one_word_sequences(words))
+    if outputs:
+        return _output_rows(outputs, words, embedding)
+    if hasattr(embedding, "vectors_for"):
+        return _store_rows(embedding, words)
+    if isinstance(embedding, Mapping) or hasattr(embedding, "key_to_index"):
+        return _in_any_form(partial(_mapping_rows, embedding), words)
+    raise TypeError(
+        "an embedding must be a fitted estimator with transform, a WordVectors, "
+        "gensim's KeyedVectors or a dict of vectors, got "
+        f"{type(embedding).__name__}."
+    )
+
+
+def lookup_known(embedding, words):
+    """Return which words an embedding knows, bool (n,) by block name.
+
+    As `lookup_vectors`, but an estimator may return several blocks; of several steps
+    that return EmbeddedSequences, the last one with the most blocks is used. Without
+    blocks the only name is "".
+    """
+    words = list(words)
+    outputs = []
+    if not isinstance(embedding, type):
+        outputs = find_embedded(embedding, _one_word_sequences(words))
+    if not outputs:
+        return {"": lookup_vectors(embedding, words)[1]}
+    # The last of those with most blocks: steps that fill in unknown words count.
+    embedded = max(reversed(outputs), key=lambda each: len(each.blocks))
+    return {block.name: word_rows(embedded, block)[1] for block in embedded.blocks}
+
+
+def _estimator_outputs(estimator, tokens):
+    """Return the features of each step of an estimator, none for other embeddings."""
+    is_embedding = hasattr(estimator, "transform") or hasattr(estimator, "predict")
+    if isinstance(estimator, type) or not is_embedding:
+        return []
+    return list(outputs_within(fitted_steps(estimator), tokens))
+
+
+def _output_rows(outputs, words, estimator):
+    embedded = outputs[-1]
+    if not isinstance(embedded, EmbeddedSequences):
+        values = _dense(embedded, words, estimator)
+        known = values.any(axis=1)
+        # A later step, such as a StandardScaler, may move zeros of unknown words.
+        before = [each for each in outputs if isinstance(each, EmbeddedSequences)]
+        if before:
+            blocks = [word_rows(before[-1], block)[1] for block in before[-1].blocks]
+            known &= np.any(blocks, axis=0)
+        return values, known
+    if len(embedded.blocks) != 1:
+        raise ValueError(
+            f"{type(estimator).__name__} returns {len(embedded.blocks)} "
+            f"blocks, {list(embedded.names)}. Put a meta-embedder after it that "
+            "combines them, such as ConcatMetaEmbedding."
+        )
+    return word_rows(embedded, embedded.blocks[0])
+
+
+def _dense(output, words, estimator):
+    """Return an array or sparse matrix as a dense array with one row per word."""
+    output = output.toarray() if hasattr(output, "tocsr") else output
+    values = np.asarray(output, dtype=np.float32)
+    if values.ndim != 2 or len(values) != len(words):
+        raise ValueError(
+            f"{type(estimator).__name__} returned shape {values.shape} for "
+            f"{len(words)} words; expected one vector per word."
+        )
+    return values
+
+
+def _one_word_sequences(words):
+    return TokenSequences.from_lists([word] for word in words)
+
+
+def word_rows(embedded, block):
+    """Return values and `known` of a block, one row per sequence of one word."""
+    block = embedded.broadcast(block, "token")
+    # Words that the estimator splits into no token or several have no vector.
+    single = embedded.tokens.lengths == 1
+    rows = embedded.tokens.offsets[:-1][single]
+    values = np.zeros((len(single), block.dim), dtype=np.float32)
+    values[single] = block.values[rows]
+    known = np.zeros(len(single), dtype=bool)
+    known[single] = block.known[rows]
+    return values, known
+
+
+def _in_any_form(look_up, words):
+    """Return vectors of words, and which are known, in any Unicode form of a word."""
+    values, known = look_up(words)
+    for form in ("NFC", "NFD"):
+        places = [i for i in np.flatnonzero(~known) if not words[i].isascii()]
+        if places:
+            others = canonical_words([words[i] for i in places], form)
+            values[places], known[places] = look_up(others)
+    return values, known
+
+
+def _store_rows(store, words):
+    values, known = _in_any_form(store.vectors_for, words)
+    unseen = np.flatnonzero(~known)
+    if getattr(store, "has_subwords", False) and len(unseen):
+        values[unseen] = store.subword_vectors([words[i] for i in unseen])
+        known[unseen] = values[unseen].any(axis=1)
+    return values, known
+
+
+def _mapping_rows(table, words):
+    known = np.array([word in table for word in words], dtype=bool)
+    dim = getattr(table, "vector_size", None)
+    if dim is None:
+        if not table:
+            raise ValueError("the dict of vectors is empty.")
+        dim = np.size(next(iter(table.values())))
+    values = np.zeros((len(words), dim), dtype=np.float32)
+    for i in np.flatnonzero(known):
+        vector = table[words[i]]
+        if np.shape(vector) != (dim,) or np.asarray(vector).dtype.kind not in "fiub":
+            raise ValueError(
+                f"the vector of {words[i]!r} has shape {np.shape(vector)} "
+                f"and dtype {np.asarray(vector).dtype}; expected numbers of shape "
+                f"({dim},), as of the others."
+            )
+        values[i] = vector
+    return values, known

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 from threadpoolctl import threadpool_limits
 
-from .._io._fork_safe_lock import fork_safe_lock
+from .._io._handle import fork_safe_lock
 
 _limiting = fork_safe_lock()
 

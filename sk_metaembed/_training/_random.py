@@ -18,7 +18,7 @@ from contextvars import ContextVar
 
 import torch
 
-from .._io._fork_safe_lock import fork_safe_lock
+from .._io._handle import fork_safe_lock
 
 _current = ContextVar("current", default=None)
 _lock = fork_safe_lock()

@@ -6,8 +6,8 @@ import shutil
 import zipfile
 
 from .._core._typing import StrPath
+from .._io._atomic import publish
 from .._io._download import sha256
-from .._io._publish import publish
 from ..vectors._api import cache_root
 from ._files import package_folder
 

@@ -23,7 +23,7 @@ from .._core._sklearn import (
 )
 from .._core._typing import StrPath
 from .._io._atomic import atomic_write
-from .._io._text_lines import read_lines
+from .._io._compression import read_lines
 
 Method: TypeAlias = Literal[
     "transform", "predict", "predict_proba", "predict_log_proba", "decision_function"

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._core._named_errors import errors_of_input
-from .._io._atomic import cache_home, errors_of_folder
+from .._io._atomic import cache_home, errors_of_folder, publish
 from .._io._handle import Handle
-from .._io._publish import publish
 from ..vectors import WordVectors
 from ._errors import SavedFileError
 from ._named import import_class

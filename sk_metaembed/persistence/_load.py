@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._core._typing import StrPath
-from .._io._paths import file_path
+from .._io._atomic import file_path
 from ._archive import SavedFile
 from ._errors import SavedFileError, reading, untrusted
 from ._requirements import required_trust

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .._core._typing import StrPath
-from .._io._paths import check_parent, file_path
+from .._io._atomic import check_parent, file_path
 from ._archive import write_saved_file
 from ._requirements import required_trust
 from ._structure import ARRAYS, STRUCTURE, Encoder, has_parameters

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._io._fork_safe_lock import fork_safe_lock
+from .._io._handle import fork_safe_lock
 
 _lock = fork_safe_lock()
 _digests: dict[tuple[object, ...], str] = {}

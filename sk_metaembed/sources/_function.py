@@ -12,7 +12,7 @@ import numpy as np
 from .._core._messages import short_repr
 from .._core._sklearn import COUNT, StrOptions
 from .._core._typing import StrPath
-from .._io._lock import exclusive_lock
+from .._io._atomic import exclusive_lock
 from ..sequences._api import adopt_block
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from ._fingerprint import fingerprint_of

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import chain
 
-from .._io._text_lines import read_lines
+from .._io._compression import read_lines
 
 # Suffixes of files whose lines are more than the texts.
 _RECORDS = {".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".xml", ".html"}

@@ -13,8 +13,7 @@ import joblib
 import numpy as np
 
 from .._core._checked_parameters import is_integer
-from .._io._atomic import atomic_path, cache_home
-from .._io._publish import publish
+from .._io._atomic import atomic_path, cache_home, publish
 from ._detect_format import detect
 from ._gensim import read_gensim
 from ._read_fasttext import read_fasttext

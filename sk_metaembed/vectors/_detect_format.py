@@ -1,4 +1,4 @@
-"""Detect the format of a source from its content, and name formats that are not read."""
+"""Detect the format of a source by its content; name formats that are not read."""
 
 import glob
 import json

@@ -5,7 +5,12 @@ import signal
 
 import pytest
 
-from sk_metaembed._io._atomic import atomic_path, atomic_write
+from sk_metaembed._io._atomic import (
+    atomic_path,
+    atomic_write,
+    lock_file,
+    release_lock,
+)
 
 from ..processes import run_script
 
@@ -111,3 +116,12 @@ def test_kill_9_changes_nothing(target):
     assert content_of(target) == before
     (part,) = target.parent.glob(".target.*.part")
     assert part.read_bytes() == b"con"
+
+
+def test_a_lock_is_held_once_and_leaves_no_file(tmp_path):
+    path = tmp_path / "lock"
+    first = lock_file(path, wait=False)
+    assert lock_file(path, wait=False) is None
+    release_lock(first)
+    assert not path.exists()
+    release_lock(lock_file(path, wait=True))

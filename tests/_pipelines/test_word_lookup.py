@@ -12,7 +12,7 @@ from sk_metaembed import (
     TokenSequences,
     WordVectors,
 )
-from sk_metaembed._pipelines._word_lookup import lookup_known, lookup_vectors
+from sk_metaembed._pipelines import lookup_known, lookup_vectors
 
 TABLE = {"tea": [1.0, 2.0], "milk": [3.0, 4.0], "nil": [0.0, 0.0]}
 WORDS = ["milk", "gnu", "tea", "milk"]

@@ -24,7 +24,7 @@ from sk_metaembed import (
     load,
     save,
 )
-from sk_metaembed._io import _handle_cache
+from sk_metaembed._io import _handle
 from sk_metaembed.persistence import SavedFileError, UntrustedError
 from sk_metaembed.utils.estimator_checks import WORDS
 
@@ -143,7 +143,7 @@ def test_vectors_that_moved_or_changed(tmp_path):
 
 
 def clear_handles():
-    for cache in list(_handle_cache._caches):
+    for cache in list(_handle._caches):
         cache.clear()
 
 

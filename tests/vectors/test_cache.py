@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sk_metaembed import WordVectors
-from sk_metaembed._io._lock import exclusive_lock, lock_file, release_lock
+from sk_metaembed._io._atomic import exclusive_lock, lock_file, release_lock
 from sk_metaembed.vectors import _convert
 
 

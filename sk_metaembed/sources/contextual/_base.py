@@ -5,8 +5,7 @@ from contextlib import contextmanager
 
 from ..._core._optional import progress_bar
 from ..._core._sklearn import COUNT, NATURAL, StrOptions
-from ..._io._fork_safe_lock import fork_safe_lock
-from ..._io._handle import Handle
+from ..._io._handle import Handle, fork_safe_lock
 from .._base import BaseEmbedding
 from ..cache._sentence_cache import open_cache
 
