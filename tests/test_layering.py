@@ -28,11 +28,11 @@ BELOW = {**ROOMS, "": {"_version"}, "_version": set(), "__main__": {"_command_li
 FLOORS = {
     "dynamic": (
         # Without torch.
-        "_parameters _ridge _standardization _inputs",
+        "_parameters _ridge _standardization _trainable",
         "_linear_model",
         "_batches",
         "nets",
-        "_net _predict",
+        "training",
         "_base _embedding _predictors _tagger",
     ),
     "sources": (
@@ -48,7 +48,7 @@ FLOORS = {
 
 # Rooms whose private files other rooms may import: collections of small independent
 # files, which one door would load together.
-GROUND = {"_core", "_io", "_kernels", "_training"}
+GROUND = {"_core", "_io", "_kernels", "_linear", "_training"}
 # Other private modules that a room may import, each with the reason.
 OPEN = {
     "sequences._split_numba": "compiled code, loaded where it is called",

@@ -7,10 +7,10 @@ that `sk_metaembed.sources.trainable` describes.
 
 from .._core._public_module import set_public_module
 from ._embedding import DynamicMetaEmbedding
-from ._inputs import PreparedSources
 from ._linear_model import LinearModel
 from ._predictors import DynamicMetaClassifier, DynamicMetaRegressor
 from ._tagger import DynamicMetaTagger
+from ._trainable import PreparedSources
 
 __all__ = [
     "DynamicMetaClassifier",

@@ -5,16 +5,20 @@ from scipy.sparse import csr_array, hstack
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._core._arrays import pair_features
+from .._linear._operators import Product, squared
 from ..sequences import SequencePairs
 from ..sequences._api import (
     canonical_words,
+    characters_of,
+    distinct_word_counts,
     folds_case,
     learn_ngrams,
     learn_positions,
+    ngram_counts,
     ngram_weights,
     position_weights,
+    unit_rows,
     without_case,
-    word_counts,
 )
 
 _MAX_WORDS = 2
@@ -43,12 +47,20 @@ class _NgramFeatures(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X, y=None):
         """Learn the n-grams of X, and return the features of X."""
+        return _multiplied_out(self.fit_rows(X))
+
+    def fit_rows(self, X):
+        """Learn the n-grams of X, and return its rows as a matrix or an operator."""
         tokens = X.sequences if isinstance(X, SequencePairs) else X
         self.folds_case_ = folds_case(tokens)
         return _of_rows(X, self._learn(self._words(tokens.compact())))
 
     def transform(self, X):
         """Return the features, CSR float32 (n_rows, n_features)."""
+        return _multiplied_out(self.rows(X))
+
+    def rows(self, X):
+        """Return the features as a matrix or an operator."""
         tokens = X.sequences if isinstance(X, SequencePairs) else X
         return _of_rows(X, self._weights(self._words(tokens)))
 
@@ -94,35 +106,52 @@ class PositionFeatures(_NgramFeatures):
 
 
 class CharacterFeatures(_NgramFeatures):
-    """TF-IDF of character n-grams within words, padded with a space on each side.
+    """N-grams of the characters of words, padded with a space on each side.
 
-    N-grams are computed once per distinct word, not once per occurrence.
+    The rows are products of the words of each sequence, 1 + ln c for c occurrences, and
+    the n-grams of each word, times their inverse document frequencies. The length of a
+    row is that of its words' n-grams if no two words share any.
     """
 
     def _learn(self, tokens):
-        from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
-
-        words = canonical_words(tokens.types)
-        has_ngrams = any(map(str.strip, words))
-        self.vectorizer_ = CountVectorizer(
-            analyzer="char_wb",
-            ngram_range=_CHARACTERS,
-            lowercase=False,
-            # White space alone has no n-grams: a column of zeros.
-            vocabulary=None if has_ngrams else [" "],
-            dtype=np.float32,
-        )
-        counts = word_counts(tokens) @ self.vectorizer_.fit_transform(words)
-        self.tfidf_ = TfidfTransformer(sublinear_tf=True).fit(counts)
-        return csr_array(self.tfidf_.transform(counts))
+        words = distinct_word_counts(tokens)
+        frequencies = np.bincount(words.indices, minlength=tokens.n_types)
+        characters, owners = characters_of(canonical_words(tokens.types))
+        least, most = _CHARACTERS
+        ngrams = learn_ngrams(characters, most, min_length=least)
+        counts = _of_owners(ngram_counts(characters, ngrams), owners, tokens.n_types)
+        # As if words occurred independently of each other.
+        n = max(len(tokens), 1)
+        absent = np.log1p(-np.minimum(frequencies / n, 1 - 1e-12))
+        parts = np.ones(counts.nnz), counts.indices, counts.indptr
+        is_in = csr_array(parts, shape=counts.shape)
+        idf = 1 + np.log((1 + n) / (1 + n * -np.expm1(is_in.T @ absent)))
+        self.ngrams_ = ngrams._replace(idf=idf.astype(np.float32))
+        return self._product(words, counts)
 
     def _weights(self, tokens):
-        if not tokens.n_types:
-            shape = len(tokens), len(self.vectorizer_.vocabulary_)
-            return csr_array(shape, dtype=np.float32)
-        words = canonical_words(tokens.types)
-        counts = word_counts(tokens) @ self.vectorizer_.transform(words)
-        return csr_array(self.tfidf_.transform(counts))
+        words = distinct_word_counts(tokens)
+        characters, owners = characters_of(canonical_words(tokens.types))
+        counts = ngram_counts(characters, self.ngrams_)
+        return self._product(words, _of_owners(counts, owners, tokens.n_types))
+
+    def _product(self, words, counts):
+        """Return the rows from the counts of words, and of n-grams in each word."""
+        counts.data *= self.ngrams_.idf[counts.indices]
+        words.data = 1 + np.log(words.data)
+        lengths = np.sqrt(squared(words) @ (squared(counts).sum(axis=1)))
+        lengths[lengths == 0] = 1
+        words.data /= np.repeat(lengths, np.diff(words.indptr)).astype(np.float32)
+        return Product(words, counts)
+
+
+def _of_owners(counts, owners, n_owners):
+    """Return the sums of rows by their owner, CSR (n_owners, n_features)."""
+    if len(owners) == n_owners and (owners == np.arange(n_owners)).all():
+        return counts
+    ones = np.ones(len(owners), np.float32)
+    places = owners, np.arange(len(owners))
+    return csr_array((ones, places), shape=(n_owners, len(owners))) @ counts
 
 
 def token_features(tokens):
@@ -162,6 +191,12 @@ def _of_rows(X, weights):
     """Return the features of X from the features of its sequences."""
     if not isinstance(X, SequencePairs):
         return weights
+    if isinstance(weights, Product):
+        weights = unit_rows(weights.multiply_out())  # for the cosine
     u, v = weights[: len(X)], weights[len(X) :]
     cosines = csr_array(u.multiply(v).sum(axis=1)[:, None])
     return hstack([pair_features(u, v), cosines], format="csr")
+
+
+def _multiplied_out(rows):
+    return rows.multiply_out() if isinstance(rows, Product) else rows

@@ -239,14 +239,10 @@ class _BaseStacked(
             given_pairs,
             make_folds,
             pairs_of_part,
+            row_weights,
             warn_of_no_folds,
         )
-        from ._stacked_models import (
-            fit_members,
-            fit_weights,
-            held_out_score,
-            row_weights,
-        )
+        from ._stacked_models import fit_members, fit_weights, held_out_score
 
         self._check_models()
         rows, groups = StackRows(X), check_groups(groups, len(X))
@@ -382,11 +378,20 @@ class _BaseStacked(
         """
         decisions = []
         for name, model in self.estimators_.items():
-            rows = read(name, self._forms[name])
+            form = self._forms[name]
+            rows = read(name, form)
+            if form in _OF_TOKENS:
+                decisions.append(self._decisions_of_tokens(*model, rows))
+                continue
             with errors_of_model(f"model {name!r}", model):
                 values = decision_values(model, rows, self._target)
             decisions.append(values - self._target.center)
         return decisions
+
+    def _decisions_of_tokens(self, features, model, rows):
+        """Return the decision values of a linear model, (n_rows, n_columns)."""
+        values = features.rows(rows) @ np.atleast_2d(model.coef_).T
+        return values + (model.intercept_ - self._target.center)
 
     def _sum(self, decisions):
         """Return the weighted sum of decision values, (n_rows, n_columns)."""
@@ -624,14 +629,20 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     tenth of all pairs are linked to each other. A warning names the pairs that still
     share a text with other folds.
 
-    A word, pair of words or group of 2 to 4 characters that occurs c times in a
-    sequence, and in n_f of n training sequences, has the weight :math:`(1 + \ln c)(1 +
-    \ln \frac{1 + n}{1 + n_f})`; rows have unit length. The case of words that the
-    default `Tokenizer` finds in texts is ignored; other tokens are read as they are.
-    "words" uses the 20,000 words with the largest document frequencies, and the 20,000
-    most frequent pairs of two of these words. Document frequencies, and means and
-    variances of dimensions, are computed without y from all training rows with a
-    weight above 0, which count alike.
+    A word or pair of words that occurs c times in a sequence, and in n_f of n training
+    sequences, has the weight :math:`(1 + \ln c)(1 + \ln \frac{1 + n}{1 + n_f})`; rows
+    have unit length. The case of words that the default `Tokenizer` finds in texts is
+    ignored; other tokens are read as they are. "words" uses the 20,000 words with the
+    largest document frequencies, and the 20,000 most frequent pairs of two of these
+    words. For "chars", a group g of 2 to 4 characters that occurs m times in a word, in
+    which a space precedes and follows it, has the weight :math:`m (1 + \ln
+    \frac{1 + n}{1 + n_g})` there. The row of a sequence is the sum over its words,
+    each times :math:`1 + \ln c`, divided by the square root of the sum of their
+    squared lengths. So it is never computed: only the words of sequences and the groups
+    of words are. The document frequency :math:`n_g = n - n \prod_w (1 - n_w / n)` is
+    that of words w with g that occur independently. Document frequencies, and means and
+    variances of dimensions, are computed without y from all training rows with a weight
+    above 0, which count alike.
 
     An alphabet is small if the training rows have at most 1,000 different tokens, which
     occur 8 times on average; texts have either fewer words or more different ones. Of
@@ -881,14 +892,20 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     vectors of unit length; products of words and characters are not scaled. A sequence
     that a source does not know is a zero vector.
 
-    A word, pair of words or group of 2 to 4 characters that occurs c times in a
-    sequence, and in n_f of n training sequences, has the weight :math:`(1 + \ln c)(1 +
-    \ln \frac{1 + n}{1 + n_f})`; rows have unit length. The case of words that the
-    default `Tokenizer` finds in texts is ignored; other tokens are read as they are.
-    "words" uses the 20,000 words with the largest document frequencies, and the 20,000
-    most frequent pairs of two of these words. Document frequencies, and means and
-    variances of dimensions, are computed without y from all training rows with a
-    weight above 0, which count alike. For "ngrams" and "positions" see
+    A word or pair of words that occurs c times in a sequence, and in n_f of n training
+    sequences, has the weight :math:`(1 + \ln c)(1 + \ln \frac{1 + n}{1 + n_f})`; rows
+    have unit length. The case of words that the default `Tokenizer` finds in texts is
+    ignored; other tokens are read as they are. "words" uses the 20,000 words with the
+    largest document frequencies, and the 20,000 most frequent pairs of two of these
+    words. For "chars", a group g of 2 to 4 characters that occurs m times in a word, in
+    which a space precedes and follows it, has the weight :math:`m (1 + \ln
+    \frac{1 + n}{1 + n_g})` there. The row of a sequence is the sum over its words,
+    each times :math:`1 + \ln c`, divided by the square root of the sum of their
+    squared lengths. So it is never computed: only the words of sequences and the groups
+    of words are. The document frequency :math:`n_g = n - n \prod_w (1 - n_w / n)` is
+    that of words w with g that occur independently. Document frequencies, and means and
+    variances of dimensions, are computed without y from all training rows with a weight
+    above 0, which count alike. For "ngrams" and "positions" see
     `StackedMetaClassifier`.
 
     References

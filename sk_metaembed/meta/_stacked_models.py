@@ -11,12 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq, minimize
-from scipy.sparse import issparse
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._core._arrays import vary_by_rounding
@@ -25,14 +22,10 @@ from .._pipelines import flat_steps
 from .._targets import decision_values, errors_of_model, per_column
 from .._training._one_blas_thread import one_blas_thread
 from ..sequences._api import explained_token_errors
-from ._label_regression import LabelRegression
-from ._stacked_folds import MANY_ROWS
+from ._stacked_linear import LinearFit
 from ._stacked_rows import FORMS
 
-# For rows of unit length, from strong to weak; the middle one is the default.
-_INVERSE_PENALTIES = (1.0, 10.0, 100.0)
-_LEAST_SQUARE = 1e-12  # relative; of products in float64
-_FEW_ROWS = 100  # with fewer, folds cannot distinguish penalties
+_LEAST_SQUARE = 1e-12  # relative
 # Penalty of half the squared distance of the weights from the plain concatenation.
 _PULL = 3.0
 _LEAST_WEIGHT = 0.1  # share of the default one, so that no sum vanishes
@@ -113,7 +106,6 @@ def fit_member(estimator, inputs, target, folds, sample_weight):
         ),
         one_blas_thread(),
     ):
-        fitter = _Fitter(target, folds, sample_weight)
         best_form, best = None, None
         for name, X in inputs.items():
             form = FORMS[name]
@@ -127,10 +119,14 @@ def fit_member(estimator, inputs, target, folds, sample_weight):
                 if len(X) < X.shape[1]:
                     continue
                 X = without_noise(X)
-            choice = fitter.choose(_grid_of(estimator, X, form, target), X)
-            if best is None or _is_clearly_less(choice.row_losses, best.row_losses):
-                best_form, best = name, choice
-        return fitter.fit(best_form, best)
+            rows = target, folds, sample_weight
+            if estimator is None:
+                fit = LinearFit(X, form, *rows)
+            else:
+                fit = _GivenFit(estimator, X, *rows)
+            if best is None or _is_clearly_less(fit.row_losses, best.row_losses):
+                best_form, best = name, fit
+        return Fitted(best.model(), best_form, best.decisions())
 
 
 def _explained_errors(estimator, form):
@@ -145,13 +141,32 @@ def _explained_errors(estimator, form):
     return explained_token_errors(estimator, what, remedy)
 
 
-class _Grid(NamedTuple):
-    """Models to choose from: one with several values of a parameter."""
+class _GivenFit:
+    """A user's model, fitted on all rows and without the rows of each fold."""
 
-    model: Any
-    parameter: str | None  # None is a model without choice
-    values: tuple
-    features: Any = None  # a transformer before the model, which needs no labels
+    row_losses = None  # they compare forms, of which such a model reads only one
+
+    def __init__(self, estimator, X, target, folds, sample_weight):
+        X = X.astype(np.float64)  # in float32, solvers stop early and warn
+        estimator = per_column(clone(estimator), target)
+        self._decisions = np.zeros(target.columns.shape)
+        every = np.arange(len(X))
+        for train, test in [(every, every), *folds.pairs]:
+            model = _fit(
+                clone(estimator), X[train], target, folds, sample_weight, train
+            )
+            decisions = decision_values(model, X[test], target)
+            self._decisions[test] = decisions - target.center
+            if test is every:
+                self._model = model
+
+    def model(self):
+        """Return the model of all rows."""
+        return self._model
+
+    def decisions(self):
+        """Return decision values out of fold, less the center, (n_rows, n_columns)."""
+        return self._decisions
 
 
 def fit_on_folds(estimator, X, target, folds, sample_weight, change_rows=None):
@@ -212,211 +227,6 @@ def held_out_score(target, is_held_out, sample_weight, decisions):
     score = r2_score if target.kind == "numbers" else accuracy_score
     predictions = target.decode(decisions)[is_held_out]
     return float(score(target.y[is_held_out], predictions, sample_weight=weights))
-
-
-def row_weights(target, sample_weight):
-    """Return the weights of rows in comparisons, (n_rows,); 0 for rare classes."""
-    weights = target.is_common.astype(np.float64)
-    return weights if sample_weight is None else weights * sample_weight
-
-
-def _grid_of(estimator, X, form, target):
-    """Return the `_Grid` of a `Form` of the rows."""
-    has_few_rows = np.count_nonzero(target.is_common) < _FEW_ROWS
-    strengths = _INVERSE_PENALTIES[1:2] if has_few_rows else _INVERSE_PENALTIES
-    features = form.make_features() if form.make_features else None
-    dim = X.shape[1] if form.per_dimension else 1
-    if target.has_column_per_class and target.n_common_classes == 2:
-        # Two columns w/2 and -w/2 replace one column w and have half its penalty, so C
-        # is halved.
-        strengths = tuple(strength / 2 for strength in strengths)
-    if estimator is not None:
-        grid = _Grid(per_column(clone(estimator), target), None, (None,), features)
-    elif target.kind == "numbers":
-        values = tuple(dim / value for value in strengths)
-        grid = _Grid(Ridge(), "alpha", values, features)
-    else:
-        # Takes a third of the time of lbfgs.
-        model = LogisticRegression(solver="newton-cg", max_iter=1000)
-        if target.kind == "labels":
-            model = LabelRegression()
-        values = tuple(value / dim for value in strengths)
-        grid = _Grid(model, "C", values, features)
-    return grid
-
-
-class _Choice(NamedTuple):
-    """The best model of a grid.
-
-    Attributes
-    ----------
-    model : estimator
-    features : transformer or None
-        Fitted; the step before the model.
-    X : array or other rows
-        The input of the model, or its `RowSpace`.
-    row_losses : ndarray or None
-        By held-out row; None if there are none.
-    decisions : dict of int to ndarray
-        Decision values of the test rows of each fold used to choose the model, by the
-        index of the fold.
-    """
-
-    model: Any
-    features: Any
-    X: Any
-    row_losses: np.ndarray | None
-    decisions: dict
-
-
-class _Fitter:
-    """Fits and compares models on the rows of a stack."""
-
-    def __init__(self, target, folds, sample_weight):
-        self.target, self.folds = target, folds
-        self.sample_weight = sample_weight
-        self.row_weights = row_weights(target, sample_weight)
-        self._compared_weights = self.row_weights * folds.held_out
-
-    def choose(self, grid, X):
-        """Return the `_Choice` of a grid."""
-        if grid.features is not None:
-            X = grid.features.fit_transform(X)
-        if hasattr(X, "dtype"):
-            X = X.astype(np.float64)  # in float32, solvers stop early and warn
-            if grid.parameter is not None and X.shape[0] < min(X.shape[1], MANY_ROWS):
-                X = RowSpace(X)
-        place, row_losses, decisions = self._least_loss(grid, X)
-        model = clone(grid.model)
-        if grid.parameter is not None:
-            model.set_params(**{grid.parameter: grid.values[place]})
-        return _Choice(model, grid.features, X, row_losses, decisions)
-
-    def _least_loss(self, grid, X):
-        """Return the place of the best value of a grid, and the results of that value.
-
-        These are `row_losses` and `decisions`, as in `_Choice`.
-        """
-        pairs = self.folds.pairs
-        if not pairs:
-            return len(grid.values) // 2, None, {}
-        if self.folds.large is not None:
-            return self._first_minimum(grid, X, *self.folds.large)
-        by_fold = {}
-        row_losses = np.zeros((len(grid.values), len(self.target.columns)))
-        for i, (train, test) in enumerate(pairs):
-            by_fold[i] = np.stack([*self._decisions_on_grid(grid, X, train, test)])
-            row_losses[:, test] = self._losses(by_fold[i], test)
-        place = _nearest_to_default(row_losses)
-        decisions = {i: of_values[place] for i, of_values in by_fold.items()}
-        return place, row_losses[place], decisions
-
-    def _first_minimum(self, grid, X, train, test):
-        """Return the first place before the loss of one fold stops falling.
-
-        With its losses and its decisions, as `_least_loss`. If the loss only falls, it
-        is the last place.
-        """
-        best = None
-        for i, decisions in enumerate(self._decisions_on_grid(grid, X, train, test)):
-            row_losses = self._losses(decisions, test)
-            if best is not None and row_losses.sum() >= best[1].sum():
-                break
-            best = i, row_losses, {0: decisions}
-        return best
-
-    def _losses(self, decisions, test):
-        """Return the weighted loss of some rows, (..., n_rows)."""
-        target, decisions = self.target.without_empty_classes(
-            decisions, self._compared_weights
-        )
-        row_losses = target.losses(decisions, target.columns[test])
-        return row_losses * self.row_weights[test]
-
-    def _decisions_on_grid(self, grid, X, train, test):
-        """Yield the decision values of test rows for each value of a grid."""
-        model = clone(grid.model)
-        if isinstance(model, LogisticRegression | LabelRegression):
-            model.set_params(warm_start=True)
-        for value in grid.values:
-            if grid.parameter is not None:
-                model.set_params(**{grid.parameter: value})
-            yield self._fit_and_decide(model, X, train, test)
-
-    def _fit_and_decide(self, model, X, train, test):
-        """Fit a model on training rows, and return its decision values of test rows."""
-        _fit(model, X[train], self.target, self.folds, self.sample_weight, train)
-        return decision_values(model, X[test], self.target) - self.target.center
-
-    def fit(self, form, choice):
-        """Return the `Fitted` model of a choice."""
-        X, model = choice.X, clone(choice.model)
-        every = slice(None)  # a `RowSpace` returns the coordinates of these rows
-        decisions = self._fit_and_decide(model, X, every, every)
-        for i, (train, test) in enumerate(self.folds.pairs):
-            held_out = choice.decisions.get(i)
-            if held_out is None:
-                held_out = self._fit_and_decide(clone(choice.model), X, train, test)
-            decisions[test] = held_out
-        if isinstance(X, RowSpace):
-            X.move_coefficients(model)
-        if choice.features is not None:
-            model = Pipeline([("features", choice.features), ("model", model)])
-        return Fitted(model, form, decisions)
-
-
-class RowSpace:
-    r"""Rows in coordinates of the space that they span, for linear models.
-
-    Indexing returns coordinates, (n_rows, rank), in an orthonormal basis. A linear
-    model whose penalty is the sum of squared coefficients has its solution in that
-    space, and the same predictions in any such basis. If there are fewer rows than
-    dimensions, the cost of each fit depends on the number of rows only.
-
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n_rows, n_dims)
-
-    Notes
-    -----
-    With :math:`X X^\top = V \Lambda V^\top` the coordinates are
-    :math:`V \Lambda^{1/2}`, and coefficients w of them are
-    :math:`X^\top V \Lambda^{-1/2} w` of the dimensions.
-    """
-
-    def __init__(self, X):
-        self._X = X
-        products = X @ X.T
-        if issparse(products):
-            products = products.toarray()
-        squares, vectors = np.linalg.eigh(products)
-        kept = squares > _LEAST_SQUARE * squares[-1]
-        if not kept.any():  # rows of zeros
-            kept[-1] = True
-            squares[-1] = 1.0
-            vectors[:, -1] = 0.0
-        self._vectors, self._lengths = vectors[:, kept], np.sqrt(squares[kept])
-        self._coordinates = self._vectors * self._lengths
-
-    def __getitem__(self, rows):
-        return self._coordinates[rows]
-
-    def move_coefficients(self, model):
-        """Convert the coefficients of a model from coordinates to dimensions."""
-        model.coef_ = (model.coef_ / self._lengths) @ self._vectors.T @ self._X
-        model.n_features_in_ = self._X.shape[1]
-
-
-def _nearest_to_default(row_losses):
-    """Return the index nearest to the middle, the default, that is not clearly worse.
-
-    `row_losses` has shape (n_values, n_rows); a value is not clearly worse if its loss
-    is within one standard error of the smallest one.
-    """
-    gaps = row_losses - row_losses[row_losses.sum(axis=1).argmin()]
-    errors = gaps.std(axis=1) * np.sqrt(row_losses.shape[1])
-    near = np.flatnonzero(gaps.sum(axis=1) <= errors)
-    return int(near[np.abs(near - len(row_losses) // 2).argmin()])
 
 
 def _is_clearly_less(new, old):

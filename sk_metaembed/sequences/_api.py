@@ -13,12 +13,16 @@ from ._mixins import (
 )
 from ._ngrams import (
     Ngrams,
+    characters_of,
+    distinct_word_counts,
     folds_case,
     learn_ngrams,
     learn_positions,
+    ngram_counts,
     ngram_numbers,
     ngram_weights,
     position_weights,
+    unit_rows,
     without_case,
     word_counts,
     word_numbers,

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 from ._split import look_up, prepare_texts
 from ._text_spans import locate_words
+from ._token_sequences import TokenSequences
 
 _MAX_POSITIONS = 1000  # from each end of a sequence
 # Width and shift. Wide windows, which overlap, read tokens whose position varies.
@@ -82,6 +83,13 @@ def word_counts(tokens):
     return csr_matrix((ones, tokens.codes, tokens.offsets), shape=shape)
 
 
+def distinct_word_counts(tokens):
+    """Return the words of each sequence, CSR (n_sequences, n_types), one per type."""
+    counts = csr_array(word_counts(tokens), copy=True)  # the codes are read-only
+    counts.sum_duplicates()
+    return counts
+
+
 def learn_ngrams(
     tokens, max_length, max_features=None, min_count=1, *, min_length=1, gaps=()
 ):
@@ -120,7 +128,36 @@ def ngram_weights(tokens, ngrams):
     shape = len(tokens), len(ngrams.idf)
     weights = _logarithmic_counts(*_features(tokens, ngrams), shape)
     weights.data *= ngrams.idf[weights.indices]
-    return _unit_rows(weights)
+    return unit_rows(weights)
+
+
+def ngram_counts(tokens, ngrams):
+    """Return the counts of n-grams, CSR float32 (n_sequences, n_features)."""
+    shape = len(tokens), len(ngrams.idf)
+    return _counts(*_features(tokens, ngrams), shape)
+
+
+def characters_of(words):
+    """Return the characters of words, with a space before and after each.
+
+    Returns
+    -------
+    characters : TokenSequences
+        A row per part of a word between white space.
+    owners : ndarray of shape (n_rows,)
+        The number of each row's word.
+    """
+    parts = [word.split() for word in words]
+    padded = [f" {part} " for each in parts for part in each]
+    owners = np.repeat(np.arange(len(words)), [len(each) for each in parts])
+    encoded = "".join(padded).encode("utf-32-le", "surrogatepass")
+    points = np.frombuffer(encoded, dtype=np.uint32)
+    used = np.flatnonzero(np.bincount(points))
+    types = np.fromiter(map(chr, used.tolist()), object, len(used))
+    codes = np.searchsorted(used, points).astype(np.int32)
+    lengths = np.fromiter(map(len, padded), np.int64, len(padded))
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    return TokenSequences._trusted(types, codes, offsets), owners
 
 
 def learn_positions(tokens, max_features):
@@ -141,7 +178,7 @@ def position_weights(tokens, positions):
     rows, keys = _cells(tokens, positions.words, positions.from_end)
     columns = _places(positions.keys, keys)
     known, shape = columns >= 0, (len(tokens), len(positions.keys))
-    return _unit_rows(_logarithmic_counts(rows[known], columns[known], shape))
+    return unit_rows(_logarithmic_counts(rows[known], columns[known], shape))
 
 
 def word_numbers(types, ngrams):
@@ -198,15 +235,21 @@ def _cells(tokens, words, from_end):
 
 def _logarithmic_counts(rows, columns, shape):
     """Return a CSR array with 1 + ln c for a pair of row and column with c entries."""
-    # Half the memory of int64, which scipy keeps.
-    places = rows.astype(np.int32), columns.astype(np.int32)
-    counts = csr_array((np.ones(len(rows), dtype=np.float32), places), shape=shape)
-    counts.sum_duplicates()  # the constructor of SciPy 1.13 does not
+    counts = _counts(rows, columns, shape)
     counts.data = 1 + np.log(counts.data)
     return counts
 
 
-def _unit_rows(weights):
+def _counts(rows, columns, shape):
+    """Return a CSR array with the number of entries of each pair of row and column."""
+    # Half the memory of int64, which scipy keeps.
+    places = rows.astype(np.int32), columns.astype(np.int32)
+    counts = csr_array((np.ones(len(rows), dtype=np.float32), places), shape=shape)
+    counts.sum_duplicates()  # the constructor of SciPy 1.13 does not
+    return counts
+
+
+def unit_rows(weights):
     """Scale the rows of a CSR array to unit length, in place, except zeros."""
     from sklearn.preprocessing import normalize
 

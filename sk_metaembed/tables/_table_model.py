@@ -141,7 +141,8 @@ class _TableModel(
 
         `scored` are the weights of rows in scores: without those of classes.
         """
-        from ..meta._stacked_models import fit_weights, held_out_score, row_weights
+        from ..meta._stacked_folds import row_weights
+        from ..meta._stacked_models import fit_weights, held_out_score
 
         held_out = np.all([each.is_held_out for each in learned.values()], axis=0)
         decisions = np.stack([each.decisions for each in learned.values()])

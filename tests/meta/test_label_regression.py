@@ -1,12 +1,8 @@
-"""Logistic regressions of many labels at once are those of scikit-learn."""
+"""Logistic regressions of many labels at once."""
 
 import numpy as np
-import pytest
-from scipy.sparse import csr_array
-from sklearn.linear_model import LogisticRegression
 
 from sk_metaembed import StackedMetaClassifier, Tokenizer
-from sk_metaembed.meta import _label_regression
 from sk_metaembed.meta._label_regression import LabelRegression
 
 
@@ -16,26 +12,6 @@ def rows(n_labels=7):
     X = rng.normal(size=(60, 20)) * (rng.random((60, 20)) < 0.3)
     odds = X @ rng.normal(size=(20, n_labels)) - np.arange(n_labels)
     return X, (odds + rng.logistic(size=odds.shape) > 0).astype(int), rng.random(60) + 1
-
-
-@pytest.mark.parametrize("convert", [np.asarray, csr_array])
-@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
-def test_each_label_has_the_solution_of_scikit_learn(C, convert, monkeypatch):
-    monkeypatch.setattr(_label_regression, "_TOLERANCE", 1e-8)
-    monkeypatch.setattr(_label_regression, "_CELLS", 3 * 80)  # blocks of three labels
-    X, Y, weights = rows()
-    model = LabelRegression(C, warm_start=True).fit(convert(X), Y, weights)
-    expected = [
-        LogisticRegression(C=C, tol=1e-8, max_iter=5000)
-        .fit(X, column, weights)
-        .decision_function(X)
-        for column in Y.T
-    ]
-    found = model.decision_function(convert(X))
-    np.testing.assert_allclose(found, np.transpose(expected), atol=1e-3, rtol=1e-3)
-    again = model.set_params(C=1.0).fit(X, Y, weights).decision_function(X)
-    alone = LabelRegression(1.0).fit(X, Y, weights).decision_function(X)
-    np.testing.assert_allclose(again, alone, atol=1e-4, rtol=1e-4)
 
 
 def test_a_label_of_all_or_no_rows_has_constant_odds():

@@ -5,8 +5,10 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.metrics.pairwise import paired_cosine_distances
+from sklearn.preprocessing import normalize
 
 from sk_metaembed import SequencePairs, Tokenizer, TokenSequences
+from sk_metaembed._linear._operators import Product
 from sk_metaembed.meta._ngram_features import (
     CharacterFeatures,
     NgramFeatures,
@@ -29,9 +31,8 @@ def ngrams_and_gaps(text):
 KINDS = {
     WordFeatures: {"analyzer": "word", "ngram_range": (1, 2), "token_pattern": r"\S+"},
     NgramFeatures: {"analyzer": ngrams_and_gaps},
-    CharacterFeatures: {"analyzer": "char_wb", "ngram_range": (2, 4)},
 }
-EACH = pytest.mark.parametrize("kind", [*KINDS, PositionFeatures])
+EACH = pytest.mark.parametrize("kind", [*KINDS, CharacterFeatures, PositionFeatures])
 
 
 def lists(n=60, seed=0):
@@ -68,6 +69,63 @@ def test_rows_have_the_products_of_scikit_learns(kind, read):
     np.testing.assert_allclose(
         (result @ result.T).toarray(), (expected @ expected.T).toarray(), atol=1e-5
     )
+
+
+def test_characters_are_those_of_scikit_learn_for_words_that_share_none():
+    """Frequencies of n-grams in one word, and lengths of rows, are then exact."""
+    rows = [["abc"], ["abc", "xyzu"], ["abc", "abc", "no"], ["xyzu", "no"]]
+    options = {"analyzer": "char_wb", "ngram_range": (2, 4)}
+    texts = [" ".join(row) for row in rows]
+    expected = TfidfVectorizer(**options, sublinear_tf=True).fit_transform(texts)
+    result = CharacterFeatures().fit_transform(tokens(rows))
+    assert result.shape == expected.shape
+    products = (result @ result.T).toarray()
+    np.testing.assert_allclose(products, (expected @ expected.T).toarray(), atol=1e-5)
+
+
+def test_characters_are_sums_over_words():
+    rows = lists()
+    step = CharacterFeatures().fit(tokens(rows))
+    words = sorted({word for row in rows for word in row})
+    counter = CountVectorizer(analyzer="char_wb", ngram_range=(2, 4), lowercase=False)
+    of_words = counter.fit_transform(words).toarray()
+    is_in = np.array([[word in row for word in words] for row in rows])
+    chances = 1 - np.prod(1 - is_in.mean(axis=0)[:, None] * (of_words > 0), axis=0)
+    n = len(rows)
+    of_words = of_words * (1 + np.log((1 + n) / (1 + n * chances)))
+    new = lists(seed=1)
+    counts = np.array([[row.count(word) for word in words] for row in new])
+    weights = np.where(counts, 1 + np.log(counts.clip(1)), 0)
+    lengths = np.sqrt(np.square(weights) @ np.square(of_words).sum(axis=1))
+    expected = weights @ of_words / lengths.clip(1e-9)[:, None]
+    result = step.transform(tokens(new))
+    assert result.dtype == np.float32
+    products = (result @ result.T).toarray()
+    np.testing.assert_allclose(products, expected @ expected.T, atol=1e-5)
+
+
+def test_characters_of_texts_are_not_multiplied_out():
+    rows = tokens(lists(n=400))
+    step = CharacterFeatures()
+    fitted = step.fit_rows(rows)
+    for product in (fitted, step.rows(rows)):
+        assert isinstance(product, Product)
+        assert product.left.nnz <= rows.n_tokens
+        assert product.right.nnz <= sum(3 * (len(t) + 2) for t in rows.types)
+        np.testing.assert_array_equal(
+            product.multiply_out().toarray(), step.transform(rows).toarray()
+        )
+
+
+@pytest.mark.parametrize("word", ["new york", "\ud800x", "\u3000", "x" * 300])
+def test_characters_of_odd_words(word):
+    rows = tokens([[word, "new"], ["york"], []])
+    result = CharacterFeatures().fit_transform(rows).toarray()
+    assert result.shape[0] == 3
+    assert np.isfinite(result).all()
+    if word == "new york":
+        counter = CountVectorizer(analyzer="char_wb", ngram_range=(2, 4))
+        assert result.shape[1] == counter.fit_transform([word]).shape[1]
 
 
 @pytest.mark.parametrize("lengths", [(20, 21), (0, 20)])
@@ -166,7 +224,7 @@ def test_pairs_have_features_of_both_sides_and_their_cosine(kind):
     pairs = SequencePairs(tokens(rows))
     step = kind().fit(pairs)
     result = step.transform(pairs)
-    sides = kind().fit(tokens(rows)).transform(tokens(rows)).toarray()
+    sides = normalize(kind().fit_transform(tokens(rows)).toarray())
     u, v = sides[:30], sides[30:]
     np.testing.assert_allclose(
         result.toarray()[:, :-1], np.hstack([u, v, abs(u - v), u * v]), atol=1e-6

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sk_metaembed.meta._stacked_models import _is_clearly_less, _nearest_to_default
+from sk_metaembed.meta._stacked_linear import _nearest_to_default
+from sk_metaembed.meta._stacked_models import _is_clearly_less
 
 NOISE = np.tile([-1.0, 1.0], 50)
 ERROR = NOISE.std(ddof=1) / np.sqrt(len(NOISE))  # the standard error of a mean of NOISE

@@ -28,8 +28,7 @@ from sk_metaembed import (
     load,
     save,
 )
-
-from ..checks.data import (
+from sk_metaembed.utils._checks_data import (
     as_input,
     assert_same,
     fitted,
@@ -37,6 +36,7 @@ from ..checks.data import (
     outputs,
     token_lists,
 )
+
 from ..test_estimators import ESTIMATORS, GENSIM, LANGUAGE_MODEL, NET, vectors
 from .same import NAMES, Holder, params
 

@@ -98,9 +98,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     ------
     ValueError
         If y is not one column of classes, or texts of fewer than two classes have
-        pieces.
-    FloatingPointError
-        If training diverges.
+        pieces, or training diverges.
     FileNotFoundError
         If the model or its tokenizer is missing.
     ImportError

@@ -4,9 +4,8 @@ import warnings
 
 import numpy as np
 
-from sk_metaembed.sequences import EmbeddedSequences, TokenSequences
-
-from .data import (
+from ..sequences import EmbeddedSequences, TokenSequences
+from ._checks_data import (
     UNKNOWN_WORDS,
     as_input,
     assert_same,

@@ -6,9 +6,8 @@ import numpy as np
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils import get_tags
 
-from sk_metaembed.sequences import Block, EmbeddedSequences
-
-from .data import (
+from ..sequences import Block, EmbeddedSequences
+from ._checks_data import (
     UNKNOWN_WORDS,
     as_container,
     as_input,

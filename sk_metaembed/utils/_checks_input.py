@@ -4,19 +4,17 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-import pandas as pd
-import polars as pl
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
-from sk_metaembed.sequences import TokenSequences
-
-from .data import (
+from ..sequences import TokenSequences
+from ._checks_data import (
     as_container,
     as_input,
     assert_same,
     fitted,
+    frame_libraries,
     input_forms,
     input_kind,
     is_tagger,
@@ -50,7 +48,8 @@ def check_containers(estimator):
 
 def check_frames(estimator):
     """Check that Series and DataFrames are equivalent to lists."""
-    for library, (form, X) in product((pd, pl), input_forms(estimator).items()):
+    libraries = frame_libraries("pandas", "polars")
+    for library, (form, X) in product(libraries, input_forms(estimator).items()):
         columns, is_pairs = {"text": X}, isinstance(X[0], tuple)
         if is_pairs:  # the names that unnamed columns get
             columns = dict(zip(("x0", "x1"), zip(*X, strict=True), strict=True))

@@ -1,0 +1,1 @@
+"""Linear models fitted with products of matrices, and the matrices that they read."""

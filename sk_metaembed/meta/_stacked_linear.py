@@ -1,0 +1,235 @@
+"""The linear models of a stack, with penalties that are chosen out of fold.
+
+The folds and all rows are problems with different weights of the same rows, which are
+solved at once.
+"""
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import Pipeline
+
+from .._linear._solver import Problems
+from ._label_regression import LabelRegression, odds_of_constant_labels
+from ._stacked_folds import MANY_ROWS, row_weights
+
+# For rows of unit length, from strong to weak; the middle one is the default.
+_INVERSE_PENALTIES = (1.0, 10.0, 100.0)
+_LEAST_SQUARE = 1e-12  # relative; of products in float64
+_FEW_ROWS = 100  # with fewer, folds cannot distinguish penalties
+
+
+class LinearFit:
+    """A linear model of all rows, and the decision values of models without each fold.
+
+    Parameters
+    ----------
+    X : array or container
+        What the features read, or the rows themselves.
+    form : Form
+        Of the rows.
+    target : Target
+    folds : Folds
+    sample_weight : ndarray of shape (n_rows,) or None
+
+    Attributes
+    ----------
+    row_losses : ndarray of shape (n_rows,) or None
+        The losses of the rows by which the penalty was chosen; None if there were none.
+    """
+
+    def __init__(self, X, form, target, folds, sample_weight):
+        self._target, self._folds = target, folds
+        self._row_weights = row_weights(target, sample_weight)
+        self._compared_weights = self._row_weights * folds.held_out
+        self._features = form.make_features() if form.make_features else None
+        if self._features:
+            name = (
+                "fit_rows" if hasattr(self._features, "fit_rows") else "fit_transform"
+            )
+            X = getattr(self._features, name)(X)
+        self._space, self._is_dense = None, isinstance(X, np.ndarray)
+        if self._is_dense and len(X) < min(X.shape[1], MANY_ROWS):
+            self._space = RowSpace(X.astype(np.float64))
+            X = self._space.coordinates
+        self._problems = _problems(X, target, folds, sample_weight)
+        strengths = _inverse_penalties(target)
+        scale = X.shape[1] if form.per_dimension else 1
+        self._penalties = [scale / strength for strength in strengths]
+        self._solve()
+
+    def _solve(self):
+        """Choose the penalty, and set the solutions for it."""
+        pairs, penalties = self._folds.pairs, self._penalties
+        self.row_losses, n_all = None, len(pairs)
+        if not pairs or len(penalties) == 1:
+            place = len(penalties) // 2
+            solutions = [self._problems.solve(penalties[place])]
+            self._keep(place, solutions[0], [*range(n_all)])
+            if pairs:
+                self.row_losses = self._losses_of_folds(solutions[0])
+        elif self._folds.large is not None:
+            place, first, self.row_losses = self._first_minimum()
+            rest = [*range(1, n_all + 1)]
+            others = self._problems.solve(penalties[place], problems=rest)
+            self._keep(place, others, rest[:-1])
+            test = pairs[0][1]
+            self._decisions[test] = first.decisions[test, 0]
+        else:
+            solutions, start = [], None
+            for penalty in penalties:
+                start = self._problems.solve(penalty, start)
+                solutions.append(start)
+            row_losses = np.stack([self._losses_of_folds(each) for each in solutions])
+            place = _nearest_to_default(row_losses)
+            self._keep(place, solutions[place], [*range(n_all)])
+            self.row_losses = row_losses[place]
+
+    def _first_minimum(self):
+        """Return the first place before the loss of one fold stops falling.
+
+        With its solution and its losses. If the loss only falls, it is the last place.
+        """
+        test, best, start = self._folds.pairs[0][1], None, None
+        for place, penalty in enumerate(self._penalties):
+            start = self._problems.solve(penalty, start, problems=[0])
+            row_losses = self._losses(start.decisions[test, 0], test)
+            if best is not None and row_losses.sum() >= best[2].sum():
+                break
+            best = place, start, row_losses
+        return best
+
+    def _losses_of_folds(self, solution):
+        """Return the losses of the rows of all folds, (n_rows,)."""
+        row_losses = np.zeros(len(self._target.columns))
+        for i, (_, test) in enumerate(self._folds.pairs):
+            row_losses[test] = self._losses(solution.decisions[test, i], test)
+        return row_losses
+
+    def _losses(self, decisions, test):
+        """Return the weighted losses of some rows, (n_rows,)."""
+        decisions = decisions.astype(np.float64) * self._target.scale
+        target, decisions = self._target.without_empty_classes(
+            decisions, self._compared_weights
+        )
+        row_losses = target.losses(decisions, target.columns[test])
+        return row_losses * self._row_weights[test]
+
+    def _keep(self, place, solution, folds):
+        """Keep the last problem of a solution, which is that of all rows."""
+        self._penalty = self._penalties[place]
+        self._coef, self._intercept = solution.coef[:, -1], solution.intercept[-1]
+        self._decisions = solution.decisions[:, -1].copy()
+        for i, fold in enumerate(folds):
+            test = self._folds.pairs[fold][1]
+            self._decisions[test] = solution.decisions[test, i]
+
+    def decisions(self):
+        """Return decision values out of fold, less the center, (n_rows, n_columns)."""
+        return self._decisions.astype(np.float64) * self._target.scale
+
+    def model(self):
+        """Return the fitted estimator of all rows, a Pipeline if there are features."""
+        coef = self._coef * self._target.scale
+        if self._space is not None:
+            coef = self._space.to_dimensions(coef)
+        # Dense products in float64 do not vary with the batch.
+        coef = coef.astype(np.float64 if self._is_dense else np.float32)
+        intercept = self._intercept * self._target.scale + self._target.center
+        model = _estimator(self._target, self._penalty, coef, intercept)
+        if self._features is None:
+            return model
+        return Pipeline([("features", self._features), ("model", model)])
+
+
+def _problems(X, target, folds, sample_weight):
+    """Return the `Problems` of each fold's training part, and of all rows at last."""
+    n_rows = len(target.columns)
+    weights = np.ones((n_rows, len(folds.pairs) + 1), np.float32)
+    for i, (train, _) in enumerate(folds.pairs):
+        weights[:, i] = np.bincount(train, minlength=n_rows)
+    intercepts = None
+    if target.kind == "labels":
+        intercepts = odds_of_constant_labels(target.columns, weights)
+    if sample_weight is not None:
+        weights *= sample_weight[:, None]
+    loss = "softmax" if target.has_column_per_class else "logistic"
+    loss = "squared" if target.kind == "numbers" else loss
+    return Problems(X, target.columns / target.scale, weights, loss, intercepts)
+
+
+def _inverse_penalties(target):
+    has_few_rows = np.count_nonzero(target.is_common) < _FEW_ROWS
+    strengths = _INVERSE_PENALTIES[1:2] if has_few_rows else _INVERSE_PENALTIES
+    if target.has_column_per_class and target.n_common_classes == 2:
+        # Two columns w/2 and -w/2 replace one column w and have half its penalty, so C
+        # is halved.
+        strengths = tuple(strength / 2 for strength in strengths)
+    return strengths
+
+
+def _estimator(target, penalty, coef, intercept):
+    """Return the scikit-learn estimator with coefficients, (n_features, n_columns)."""
+    coef = np.ascontiguousarray(coef.T)
+    if target.kind == "numbers":
+        model = Ridge(alpha=penalty)
+        if target.y.ndim == 1:
+            coef, intercept = coef[0], intercept[0]
+    elif target.kind == "labels":
+        model = LabelRegression(1 / penalty)
+        model.classes_ = target.classes
+    else:
+        model = LogisticRegression(C=1 / penalty)
+        model.classes_ = target.classes
+    model.coef_, model.intercept_ = coef, intercept
+    model.n_features_in_ = coef.shape[-1]
+    return model
+
+
+class RowSpace:
+    r"""Rows in coordinates of the space that they span, for linear models.
+
+    A linear model whose penalty is the sum of squared coefficients has its solution in
+    that space, and the same predictions in any orthonormal basis of it. If there are
+    fewer rows than dimensions, the cost of a fit depends on the number of rows only.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_dims)
+
+    Attributes
+    ----------
+    coordinates : ndarray of shape (n_rows, rank)
+
+    Notes
+    -----
+    With :math:`X X^\top = V \Lambda V^\top` the coordinates are
+    :math:`V \Lambda^{1/2}`, and coefficients w of them are
+    :math:`X^\top V \Lambda^{-1/2} w` of the dimensions.
+    """
+
+    def __init__(self, X):
+        self._X = X
+        squares, vectors = np.linalg.eigh(X @ X.T)
+        kept = squares > _LEAST_SQUARE * squares[-1]
+        if not kept.any():  # rows of zeros
+            kept[-1] = True
+            squares[-1] = 1.0
+            vectors[:, -1] = 0.0
+        self._vectors, self._lengths = vectors[:, kept], np.sqrt(squares[kept])
+        self.coordinates = self._vectors * self._lengths
+
+    def to_dimensions(self, coef):
+        """Return coefficients of the dimensions from those of the coordinates."""
+        return self._X.T @ (self._vectors @ (coef / self._lengths[:, None]))
+
+
+def _nearest_to_default(row_losses):
+    """Return the index nearest to the middle, the default, that is not clearly worse.
+
+    `row_losses` has shape (n_values, n_rows); a value is not clearly worse if its loss
+    is within one standard error of the smallest one.
+    """
+    gaps = row_losses - row_losses[row_losses.sum(axis=1).argmin()]
+    errors = gaps.std(axis=1) * np.sqrt(row_losses.shape[1])
+    near = np.flatnonzero(gaps.sum(axis=1) <= errors)
+    return int(near[np.abs(near - len(row_losses) // 2).argmin()])

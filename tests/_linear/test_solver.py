@@ -1,0 +1,126 @@
+"""Solutions of all problems at once are those of scikit-learn, one at a time."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from sk_metaembed._linear import _solver
+from sk_metaembed._linear._operators import Product
+from sk_metaembed._linear._solver import Problems
+
+KINDS = ("binary", "labels", "softmax", "squared")
+
+
+def factors():
+    """Return two sparse matrices whose product are rows."""
+    rng = np.random.default_rng(0)
+    left = random_array((80, 30), density=0.2, rng=rng, format="csr")
+    right = random_array((30, 20), density=0.3, rng=rng, format="csr")
+    right.data -= 0.5
+    return left, right
+
+
+def data(kind):
+    """Return columns of a kind, and weights of three problems."""
+    left, right = factors()
+    rng = np.random.default_rng(1)
+    scores = 3 * (left @ right @ rng.normal(size=(20, 3))) + rng.normal(size=(80, 3))
+    Y = {
+        "binary": (scores[:, :1] > 0) * 1.0,
+        "labels": (scores > [-0.5, 0, 2]) * 1.0,
+        "softmax": np.eye(3)[scores.argmax(axis=1)],
+        "squared": scores,
+    }[kind]
+    weights = rng.uniform(0.5, 2, size=(80, 3))
+    weights[np.arange(80) % 4 == 0, 0] = 0
+    weights[np.arange(80) % 4 == 1, 1] = 0
+    return Y, weights
+
+
+def loss_of(kind):
+    return kind if kind in ("softmax", "squared") else "logistic"
+
+
+def decisions_of_scikit_learn(X, Y, weights, penalty, kind):
+    """Return the decision values of the models of scikit-learn, (n_rows, n_columns)."""
+    if kind == "squared":
+        return Ridge(penalty).fit(X, Y, weights).predict(X)
+    model = LogisticRegression(C=1 / penalty, tol=1e-9, max_iter=5000)
+    if kind == "softmax":
+        return model.fit(X, Y.argmax(axis=1), weights).decision_function(X)
+    columns = [model.fit(X, y, weights).decision_function(X) for y in Y.T]
+    return np.stack(columns, axis=1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", ["dense", "wide", "sparse", "product"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_problem_has_the_solution_of_scikit_learn(kind, form, dtype, monkeypatch):
+    monkeypatch.setattr(_solver, "_TOLERANCE", 1e-6)
+    if form == "wide":  # more dimensions than products are computed for
+        monkeypatch.setattr(_solver, "_MAX_DIMS", 10)
+    left, right = (factor.astype(dtype) for factor in factors())
+    dense = (left @ right).toarray()
+    X = {"sparse": csr_array(dense), "product": Product(left, right)}.get(form, dense)
+    Y, weights = data(kind)
+    problems, solution = Problems(X, Y, weights, loss_of(kind)), None
+    for penalty in (1.0, 0.1):
+        solution = problems.solve(penalty, solution)
+        for i, own in enumerate(weights.T):
+            expected = decisions_of_scikit_learn(dense, Y, own, penalty, kind)
+            found = solution.decisions[:, i]
+            if kind == "softmax":  # the same probabilities
+                found = found - found.mean(axis=1, keepdims=True)
+            np.testing.assert_allclose(found, expected, atol=5e-3)
+            computed = dense @ solution.coef[:, i] + solution.intercept[i]
+            np.testing.assert_allclose(computed, solution.decisions[:, i], atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_without_weight_and_other_problems_do_not_matter(kind):
+    X = Product(*factors())
+    Y, weights = data(kind)
+    every = Problems(X, Y, weights, loss_of(kind)).solve(0.1)
+    held_out = weights[:, 0] == 0
+    Y[held_out] = np.roll(Y[held_out], 1, axis=0)
+    changed = Problems(X, Y, weights, loss_of(kind)).solve(0.1)
+    np.testing.assert_allclose(every.decisions[:, 0], changed.decisions[:, 0])
+    assert not np.allclose(every.decisions[:, 1], changed.decisions[:, 1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_have_the_same_solutions(kind, monkeypatch):
+    X, (Y, weights) = Product(*factors()), data(kind)
+    problems = Problems(X, Y, weights, loss_of(kind))
+    start = problems.solve(1.0, problems=[2, 0])
+    together = problems.solve(0.1, start, problems=[2, 0])
+    monkeypatch.setattr(_solver, "_CELLS", 1)
+    apart = problems.solve(0.1, start, problems=[2, 0])
+    for one, other in zip(together, apart, strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_allclose(one, other, atol=1e-3)
+
+
+def test_columns_with_given_intercepts_are_not_fitted():
+    X, (Y, weights) = Product(*factors()), data("labels")
+    given = np.full((3, 3), np.nan)
+    given[1, 2] = -2.0
+    solution = Problems(X, Y, weights, "logistic", given).solve(0.1)
+    assert solution.intercept[1, 2] == -2
+    assert not solution.coef[:, 1, 2].any()
+    assert (solution.decisions[:, 1, 2] == -2).all()
+    expected = Problems(X, Y, weights, "logistic").solve(0.1)
+    np.testing.assert_allclose(solution.coef[:, 0], expected.coef[:, 0], atol=1e-3)
+
+
+def test_a_product_of_matrices_is_not_multiplied_out():
+    left, right = factors()
+    X, out = Product(left, right), (left @ right).toarray()
+    rng = np.random.default_rng(0)
+    W, R = rng.normal(size=(20, 2)), rng.normal(size=(80, 2))
+    np.testing.assert_allclose(X @ W, out @ W)
+    np.testing.assert_allclose(X.T @ R, out.T @ R)
+    np.testing.assert_allclose(X[5:9] @ W, out[5:9] @ W)
+    np.testing.assert_allclose(X.multiply_out().toarray(), out)
+    assert X.shape == out.shape
