@@ -4,7 +4,6 @@ Nets, stacks and models of tables read y here, and the outputs of estimators tha
 pass to them.
 """
 
-from .._core import _public_module
 from ._check import (
     center_and_scale,
     check_groups,
@@ -39,13 +38,3 @@ from ._target import (
 )
 
 __all__: list[str] = []
-
-_public_module.set_public_module(
-    globals(),
-    LabelTarget,
-    MultilabelTarget,
-    NumberTarget,
-    PerColumn,
-    PerLabel,
-    TagTarget,
-)

@@ -18,7 +18,6 @@ What the loaders of corpora return depends on the kind of data:
   so a column of a frame would hold lists.
 """
 
-from .._core._public_module import set_public_module
 from ._analogies import load_analogies
 from ._bbc import load_bbc_news
 from ._birds import load_birds
@@ -44,5 +43,3 @@ __all__ = [
     "minilm_path",
     "mpnet_path",
 ]
-
-set_public_module(globals())

@@ -5,12 +5,9 @@ Frozen sources are the blocks of X. Sources in `trainable` are trained with the 
 that `sk_metaembed.sources.trainable` describes.
 """
 
-from .._core._public_module import set_public_module
 from ._embedding import DynamicMetaEmbedding
-from ._linear_model import LinearModel
 from ._predictors import DynamicMetaClassifier, DynamicMetaRegressor
 from ._tagger import DynamicMetaTagger
-from ._trainable import PreparedSources
 
 __all__ = [
     "DynamicMetaClassifier",
@@ -18,9 +15,3 @@ __all__ = [
     "DynamicMetaRegressor",
     "DynamicMetaTagger",
 ]
-
-set_public_module(
-    globals(),
-    LinearModel,
-    PreparedSources,
-)

@@ -1,6 +1,5 @@
 """Explanations of predictions, comparisons of sources, and displays."""
 
-from .._core._public_module import set_public_module
 from ._attention import attention_weights
 from ._compare_sources import compare_sources
 from ._explain import explain
@@ -18,5 +17,3 @@ __all__ = [
     "compare_sources",
     "explain",
 ]
-
-set_public_module(globals())

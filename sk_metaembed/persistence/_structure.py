@@ -3,25 +3,72 @@
 A node is a list of its kind and its content (see `_codecs`). It refers to nodes before
 it, so that a structure has no cycles, and an object that occurs twice has one node. The
 arrays follow one another in the order of their nodes, each at a multiple of 16 bytes.
+
+Vectors and models are referred to, or included as a bundle: a node of a `Handle` names
+its class, and has what the handle says of itself.
 """
 
+import hashlib
 import json
 import sys
+from pathlib import Path
 from types import MethodType
+from typing import NamedTuple
 
 import numpy as np
 
+from .._core._named_errors import errors_of_input
+from .._io._atomic import cache_home, errors_of_folder, publish
 from .._io._handle import Handle
-from . import _codecs, _handles, _named, _trees
-from ._codecs import UnsavableError, array_bytes, decode_dtype, dtype_text
-from ._errors import SavedFileError
-from ._handles import encode_handle, open_handle, with_handle
+from ..vectors import WordVectors
+from ._archive import SavedFileError
+from ._codecs import CODECS as _VALUES
+from ._codecs import (
+    UnsavableError,
+    array_bytes,
+    decode_dtype,
+    dtype_text,
+    import_class,
+)
+from ._trust import saved_name
 
 STRUCTURE, ARRAYS = "structure.json", "arrays.bin"
 _ATOMS = (type(None), bool, int, float, str)
 _ALIGNMENT = 16  # bytes
 ROOT = "the estimator"
-CODECS = _codecs.CODECS | _trees.CODECS | _handles.CODECS | _named.CODECS
+
+
+class _Loaded(NamedTuple):
+    """A model that a user passes loaded, as a handle."""
+
+    handle: Handle
+
+
+def _with_handle(value):
+    """Return a value, or what is saved in place of a model that users pass loaded."""
+    if "sk_metaembed.sources" in sys.modules:
+        from ..sources._api import (
+            LoadedModel,
+            LoadedPair,
+            LoadedStaticModel,
+            StaticContent,
+        )
+
+        if isinstance(value, LoadedPair):
+            return _Loaded(LoadedModel.of(value))
+        if isinstance(value, StaticContent):
+            return _Loaded(LoadedStaticModel.of(value, None))
+    models = sys.modules.get("gensim.models")
+    if models is not None and isinstance(value, models.KeyedVectors):
+        return WordVectors.from_keyed_vectors(value)
+    return value
+
+
+def _decode_loaded(handle):
+    return handle.parameter
+
+
+CODECS = {**_VALUES, "pair": ([_Loaded], _Loaded._asdict, _decode_loaded)}
 _KINDS = {*CODECS, "handle", "array", "scalar"}
 _OF_TYPES = {
     kind: name
@@ -66,7 +113,7 @@ class Encoder:
             self._numbers[key] = None
             self._values.append(value)
             try:
-                node = self._encode(with_handle(value), where)
+                node = self._encode(_with_handle(value), where)
             except UnsavableError as error:
                 raise TypeError(f"{where} {error}") from error
             self._numbers[key] = len(self.nodes)
@@ -81,7 +128,7 @@ class Encoder:
     def _encode(self, value, where):
         kind = _kind_of(value)
         if kind == "handle":
-            content = encode_handle(value, self.bundle, self.files, where)
+            content = _encode_handle(value, self.bundle, self.files, where)
         else:
             content = CODECS[kind][1](value) if kind else None
         if content is None:
@@ -241,7 +288,7 @@ class Decoder:
 
     def _decode(self, kind, content):
         if kind == "handle":
-            return open_handle(content, self.file)
+            return _open_handle(content, self.file)
         if kind == "array":
             return self._array(**content)
         if kind == "scalar":
@@ -269,3 +316,74 @@ class Decoder:
             ) from error
         self._end = start + array.nbytes
         return array
+
+
+def _encode_handle(handle, bundle, files, where):
+    """Return the content of a handle.
+
+    Its files are added to `files`, if `bundle` is true or there are no others to which
+    a saved file could refer.
+    """
+    cls, content = type(handle), handle._reference()
+    if bundle or not content:
+        prefix = f"{cls.__name__}/{handle.fingerprint[:32]}"
+        content = {**content, "bundled": prefix}
+        with errors_of_input(where):
+            new = handle._files().items()
+        files.update({f"{prefix}/{name}": data for name, data in new})
+    module, name = saved_name(cls)
+    return {"module": module, "name": name, **content}
+
+
+def _open_handle(content, file):
+    """Return the handle of a node, from a reference or the bundle in a file.
+
+    Raises SavedFileError if the files it refers to were moved or changed.
+    """
+    cls = import_class(content["module"], content["name"], Handle)
+    if "bundled" not in content:
+        try:
+            return cls._from_reference(content)
+        except (OSError, ValueError, ImportError) as error:
+            raise SavedFileError(
+                f"it refers to files of the {cls._kind} that were moved or changed: "
+                f"{error} Restore them, or save again with bundle=True."
+            ) from error
+    folder = _unpack(file, content["bundled"])
+    try:
+        return cls._from_reference(content, folder)
+    except ModuleNotFoundError:
+        raise
+    except PermissionError as error:
+        with errors_of_folder(folder):
+            raise error
+    except Exception as error:  # readers raise errors without a common base class
+        raise SavedFileError(
+            f"its {cls._kind}, unpacked to {folder}, cannot be read: {error} If it was "
+            "modified or corrupted there, delete that folder and load again."
+        ) from error
+
+
+def _unpack(file, prefix):
+    """Return the folder with the members of a bundle, written if it does not exist.
+
+    It is in the cache and named by a digest of its contents, so that processes and
+    pickles share it. The checksum of each member is verified when it is written.
+    """
+    start = f"{prefix}/" if isinstance(prefix, str) else "/"
+    names = [name for name in sorted(file.digests) if name.startswith(start)]
+    if not names:
+        raise SavedFileError(f"the bundle {prefix!r} is missing. Get an intact copy.")
+    digests = [(name.removeprefix(start), file.digests[name]) for name in names]
+    key = hashlib.sha256(json.dumps(digests).encode()).hexdigest()[:32]
+
+    def extract(folder):
+        for name in names:
+            path = Path(folder, name.removeprefix(start))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "xb") as out:
+                file.copy(name, out.write)
+
+    folder = cache_home() / "bundles" / key
+    publish(folder, extract)
+    return folder

@@ -3,7 +3,6 @@
 This room deals with words, rows and file formats, not with estimators.
 """
 
-from .._core._public_module import set_public_module
 from ._export import ExportReport, export_vectors
 from ._word_vectors import WordVectors
 
@@ -12,5 +11,3 @@ __all__ = [
     "WordVectors",
     "export_vectors",
 ]
-
-set_public_module(globals())

@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import all_estimators
 
 import sk_metaembed
-from sk_metaembed.persistence import _trusted
+from sk_metaembed._io._handle import Handle
+from sk_metaembed.persistence import _trust
 from sk_metaembed.sources import TransformerEmbedding
 
 # Reviewed: they set attributes.
@@ -26,7 +27,7 @@ RUNS_LATER = ("__del__", "__setattr__", "__getattribute__", "__getattr__")
 OLD_SKRUB = Version(version("skrub")) < Version("0.10")
 OBJECTS = {
     module: names
-    for module, names in _trusted.OBJECTS.items()
+    for module, names in _trust.OBJECTS.items()
     if not OLD_SKRUB or find_spec(module)
 }
 
@@ -35,14 +36,22 @@ def classes(listed):
     return [getattr(import_module(m), n) for m, names in listed.items() for n in names]
 
 
-def of_rooms(is_trusted):
-    """Return the classes of the rooms for which a function of their name holds."""
+def of_package(listed):
+    files = {f"sk_metaembed.{file}": names for file, names in listed.items()}
+    return classes(files)
+
+
+def estimators():
+    """Return the public estimators of the package."""
     names = {name for _, name, _ in iter_modules(sk_metaembed.__path__)}
-    names = {name for name in names if not name.startswith("_")} | _trusted.PRIVATE
-    rooms = [f"sk_metaembed.{name}" for name in sorted(names)]
+    rooms = [f"sk_metaembed.{name}" for name in sorted(names) if name[0] != "_"]
     listed = {room: dir(import_module(room)) for room in rooms}
     listed["sk_metaembed.tables"].append("TableVectorizer")
-    return classes({r: [n for n in listed[r] if is_trusted(r, n)] for r in rooms})
+    trusted = {
+        room: [n for n in names if _trust.is_estimator(room, n)]
+        for room, names in listed.items()
+    }
+    return classes(trusted)
 
 
 def splitters():
@@ -51,11 +60,11 @@ def splitters():
     return [kind for kind in kinds if hasattr(kind, "split") and not isabstract(kind)]
 
 
-LOSSES = [kind for m in _trusted.MODULES for kind in vars(import_module(m)).values()]
-LOSSES = [k for k in LOSSES if isinstance(k, type) and k.__module__ in _trusted.MODULES]
-DECLARED = of_rooms(_trusted.is_of_room)
+LOSSES = [kind for m in _trust.MODULES for kind in vars(import_module(m)).values()]
+LOSSES = [k for k in LOSSES if isinstance(k, type) and k.__module__ in _trust.MODULES]
+DECLARED = of_package(_trust.CLASSES)
 TUPLES = [kind for kind in DECLARED if issubclass(kind, tuple)]
-KINDS = {*DECLARED, *of_rooms(_trusted.is_estimator), *classes(OBJECTS), *splitters()}
+KINDS = {*DECLARED, *estimators(), *classes(OBJECTS), *splitters()}
 KINDS = sorted({*KINDS, *LOSSES} - {*TUPLES}, key=str)
 
 
@@ -67,25 +76,28 @@ def test_objects_are_created_by_setting_attributes():
             assert getattr(kind, name, None) is getattr(object, name, None), kind
 
 
-def test_classes_that_rooms_declare_to_be_in_files():
-    names = {kind.__name__ for kind in DECLARED}
-    assert names >= {"ElmoOptions", "Layer", "SourceMap", "Part", "LabelTarget"}
-    assert not names & {"TokenSequences", "WordVectors", "ElmoModel", "ZipFile"}
+def test_files_name_classes_by_their_subpackage():
+    for kind in DECLARED:
+        assert _trust.is_trusted("object", *_trust.saved_name(kind)), kind
+        assert not _trust.is_trusted("object", kind.__module__, kind.__name__), kind
+        assert _trust.module_of(*_trust.saved_name(kind)) == kind.__module__
+    assert not _trust.is_trusted("object", "sk_metaembed.sequences", "TokenSequences")
 
 
 def test_handles_are_opened_and_not_created_by_setting_attributes():
-    names = ["ElmoModel", "LoadedModel", "StaticModel", "TransformerModel"]
-    handles = [("sk_metaembed.sources", name) for name in names]
-    for handle in [*handles, ("sk_metaembed.vectors", "WordVectors")]:
-        assert _trusted.is_trusted("handle", *handle)
-        assert not _trusted.is_trusted("object", *handle)
+    handles = of_package(_trust.HANDLES)
+    assert all(issubclass(handle, Handle) for handle in handles)
+    for handle in map(_trust.saved_name, handles):
+        assert _trust.is_trusted("handle", *handle)
+        assert not _trust.is_trusted("object", *handle)
     for other in (
         ("sk_metaembed.sources", "PretrainedEmbedding"),
+        ("sk_metaembed.sources", "Preprocessing"),
         ("sk_metaembed.sources.transformer._model", "TransformerModel"),
         ("sk_metaembed._io._handle", "Handle"),
         ("sklearn.linear_model", "LinearRegression"),
     ):
-        assert not _trusted.is_trusted("handle", *other)
+        assert not _trust.is_trusted("handle", *other)
 
 
 def test_tuples_only_store_their_arguments():
@@ -107,14 +119,12 @@ def test_every_public_estimator_is_on_the_list():
     public = [getattr(sk_metaembed, name) for name in sk_metaembed.__all__]
     steps = [t for t in public if isinstance(t, type) and issubclass(t, BaseEstimator)]
     assert len(steps) > 30
-    assert all(_trusted.is_estimator(t.__module__, t.__name__) for t in steps)
-    assert not _trusted.is_estimator("sk_metaembed.persistence", "Net")
-    assert not _trusted.is_estimator(
-        "sk_metaembed.sources.words._pretrained", "Pooling"
-    )
+    assert all(_trust.is_estimator(*_trust.saved_name(t)) for t in steps)
+    assert not _trust.is_estimator("sk_metaembed.persistence", "Net")
+    assert not _trust.is_estimator("sk_metaembed.sources.words._pretrained", "Pooling")
 
 
-@pytest.mark.parametrize("name", sorted(_trusted.FUNCTIONS))
+@pytest.mark.parametrize("name", sorted(_trust.FUNCTIONS))
 def test_functions_are_defined_where_they_are_listed(name):
     module, _, function = name.rpartition(".")
     assert getattr(import_module(module), function).__module__ == module
@@ -122,7 +132,7 @@ def test_functions_are_defined_where_they_are_listed(name):
 
 def test_estimators_and_splitters_of_scikit_learn_are_trusted():
     for kind in [kind for _, kind in all_estimators()] + splitters():
-        assert _trusted.is_estimator(kind.__module__, kind.__name__), kind
+        assert _trust.is_estimator(kind.__module__, kind.__name__), kind
 
 
 @pytest.mark.parametrize(
@@ -139,4 +149,4 @@ def test_estimators_and_splitters_of_scikit_learn_are_trusted():
     ],
 )
 def test_what_scikit_learn_does_not_export_is_not_trusted(name):
-    assert not _trusted.is_estimator(*name.rpartition(".")[::2])
+    assert not _trust.is_estimator(*name.rpartition(".")[::2])
