@@ -2,7 +2,7 @@
 #   make demo   install what the demos need, run them on real data, save their figures
 #   make test   install, run ruff and every test
 #   make docs   build the documentation and run the examples; open docs/_build/html/index.html
-#   make bench-quick   compare the speed with the recorded one: 3 to 7 minutes
+#   make bench-quick   compare the speed with the recorded one: 3 to 5 minutes
 #   make gpu    compare a GPU with the CPU, and measure it
 # The environment is in .venv and is updated when pyproject.toml or constraints.txt change.
 
@@ -127,7 +127,7 @@ LONG := $(addprefix benchmarks/,soak.py fuzz.py explain.py gpu.py quick.py)
 bench: $(READY)
 	for script in $(filter-out $(LONG),$(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# Compare 27 ratios with the recorded ones; fails if one is slower beyond noise. 3 to 7 minutes.
+# Compare 27 ratios with the recorded ones; fails if one is slower beyond noise. 3 to 5 minutes.
 bench-quick: $(READY)
 	$(BIN)/python benchmarks/quick.py $(QUICK)
 

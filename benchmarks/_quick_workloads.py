@@ -107,6 +107,7 @@ def imports(ours):
     "`import sk_metaembed`",
     "`import sklearn.linear_model`",
     IMPORTS.format("import sk_metaembed"),
+    fewest_rounds=3,
 )
 def import_package(folder):
     return imports("import sk_metaembed")
@@ -116,6 +117,7 @@ def import_package(folder):
     "import the steps of a word-vector pipeline",
     "`import sklearn.linear_model`",
     IMPORTS.format(STEPS),
+    fewest_rounds=3,
 )
 def import_steps(folder):
     return imports(STEPS)
@@ -167,6 +169,7 @@ def new_workers(folder, which):
     "a new process loads word vectors and a classifier, and predicts one text",
     "the same with TF-IDF",
     "python benchmarks/serving.py --rounds 1 --only glove tfidf",
+    fewest_rounds=3,
 )
 def worker_start(folder):
     return new_workers(folder, 0)
@@ -176,7 +179,7 @@ def worker_start(folder):
     "peak memory of that process",
     "the same with TF-IDF",
     IMPORTS.format(STEPS),
-    fewest_rounds=3,
+    fewest_rounds=2,
 )
 def worker_memory(folder):
     return new_workers(folder, 1)
@@ -441,7 +444,7 @@ def sentence_cache(folder):
     )
 
 
-@workload("ELMo, small size", "a plain loop in torch")
+@workload("ELMo, small size", "a plain loop in torch", fewest_rounds=3)
 def elmo(folder):
     import elmo_speed
     from elmo_speed import PlainElmo, make_options, random_weights

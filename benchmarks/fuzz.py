@@ -36,8 +36,7 @@ SEEN = {
 with atheris.instrument_imports(**SEEN):
     import sk_metaembed.datasets._conll as conll
     import sk_metaembed.persistence._archive as archive
-    import sk_metaembed.persistence._load as saved_file
-    import sk_metaembed.persistence._save as saving
+    import sk_metaembed.persistence._save_load as saving
     import sk_metaembed.persistence._structure as structure_file
     import sk_metaembed.pooling
     import sk_metaembed.sources.cache._sentence_cache as sentence_cache
@@ -139,7 +138,7 @@ def saved(data):
         inside[key] = copy.deepcopy(value)
     parts[structure_file.STRUCTURE] = json.dumps(nodes).encode()
     archive.write_saved_file(WORK / "e.skm", parts)
-    saved_file.load(WORK / "e.skm")
+    saving.load(WORK / "e.skm")
 
 
 def places_of(node):

@@ -8,7 +8,7 @@ compared with the newest record of the same processor in `quick_history.jsonl`. 
 workload that moved by more than its noise is measured again, in a new process. The exit
 status is 1 if a workload is slower, or no longer runs.
 
-    python benchmarks/quick.py                              # 3 to 7 minutes
+    python benchmarks/quick.py                              # 3 to 5 minutes
     python benchmarks/quick.py --only lookup train_dme
     python benchmarks/quick.py --record                     # and store the ratios
     python benchmarks/quick.py --profile lookup             # where the time goes

@@ -190,8 +190,8 @@ ROOMS = {
         },
     ),
     "utils.estimator_checks": (
-        "The check suite",
-        {"": ["parametrize_with_checks", "check_estimator", "WORDS"]},
+        "Checks of your own steps",
+        {"": ["check_estimator", "WORDS"]},
     ),
 }
 

@@ -17,7 +17,8 @@ from sk_metaembed.sequences import (
     check_tokens,
     convert_tags,
 )
-from sk_metaembed.utils.estimator_checks import parametrize_with_checks
+
+from .checks.suite import parametrize_with_checks
 
 
 class Source(SequencesOutputMixin, TransformerMixin, BaseEstimator):

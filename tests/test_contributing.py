@@ -2,10 +2,8 @@
 
 import re
 import sys
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from unittest import SkipTest
 
 import pytest
 
@@ -31,10 +29,7 @@ def test_a_source_takes_forty_lines_and_passes_the_checks(files, monkeypatch):
     for name in modules:
         monkeypatch.delitem(sys.modules, name, raising=False)
     test = import_module("test_random_indexing").test_our_source
-    checks = [param.values for param in test.pytestmark[0].args[1]]
-    assert len(checks) > 60
-    for estimator, check in checks:
-        with suppress(SkipTest):
-            check(estimator)
+    for value in test.pytestmark[0].args[1]:
+        test(value)
     for name in modules:
         del sys.modules[name]

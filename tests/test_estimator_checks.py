@@ -1,51 +1,62 @@
-"""Tests of the check suite itself: valid steps pass, and its reports are correct."""
-
-import unittest
+"""`check_estimator`: valid steps pass, and each planted fault is caught."""
 
 import numpy as np
 import pytest
 from sklearn.preprocessing import MaxAbsScaler
 
-from sk_metaembed import PairEncoder, Tokenizer
-from sk_metaembed.utils.estimator_checks import check_estimator, parametrize_with_checks
+import sk_metaembed as sk
+from sk_metaembed.utils.estimator_checks import check_estimator
 
-from .sample_steps import Doubled, Mean, Predictor, Source, Tagger, Wide, checks_of
-
-VALID = [Source(), Doubled(), Mean(), Predictor(), Tagger()]
-
-
-@pytest.mark.parametrize("estimator", VALID)
-def test_valid_steps_pass(estimator):
-    results = check_estimator(estimator)
-    names = {result["check_name"] for result in results}
-    fed = {name for name in names if name.startswith("feed_words-")}
-    assert len(fed) > 20
-    assert len(names - fed) > 10
-    for name in ("check_dict_unchanged", "check_methods_subset_invariance"):
-        assert f"feed_words-{name}" in names
+from . import sample_steps as valid
+from . import test_planted_faults as planted
+from .checks import suite
 
 
 @pytest.mark.parametrize(
-    ("estimator", "name"),
+    "estimator",
     [
-        (Tokenizer(missing="empty"), "check_refuses_bad_rows"),
-        (Tokenizer(missing="empty"), "check_missing_rows"),
-        (PairEncoder(Tokenizer(), missing="empty"), "check_refuses_bad_sides"),
-        (PairEncoder(Tokenizer(), missing="empty"), "check_missing_rows"),
+        *(valid.Source(), valid.Doubled(), valid.Mean(), valid.Predictor()),
+        *(sk.Tokenizer(), sk.Tokenizer(missing="empty"), sk.LSAEmbedding(3)),
+        *(sk.SVDMetaEmbedding(3), sk.Pooling(("mean", "max"))),
     ],
+    ids=repr,
 )
-def test_steps_that_accept_missing_rows_pass(estimator, name):
-    estimator, check = checks_of(estimator)[name].values
-    check(estimator)
+def test_valid_steps_pass(estimator):
+    check_estimator(estimator)
 
 
-def test_estimator_for_numbers_runs_scikit_learns_suite():
-    results = check_estimator(MaxAbsScaler())
-    assert len(results) > 40
-    assert not any(r["check_name"].startswith("feed_words") for r in results)
+@pytest.mark.parametrize(
+    ("faulty", "message"),
+    [
+        (planted.BatchMean(), "row 0, .*, is the same alone"),
+        (planted.NaNOfNothing(), "finite"),
+        (planted.OneOfNothing(), "zeros"),
+        (valid.Wide(), "float32"),
+        (planted.FewNames(), "names each column"),
+        (planted.Nameless(), "names 'EmbeddedSequences'"),
+        (planted.Greedy(), "generator"),
+        (planted.Unsorted(), "equal seed"),
+        (planted.GlobalState(), "global random state"),
+        (planted.Overwriting(), "parameters"),
+        (planted.Remembering(), "second fit"),
+        (planted.Dropping(), "keeps the tokens"),
+        (planted.Centered(), "unknown words"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_planted_fault_is_caught(faulty, message):
+    with pytest.raises(AssertionError, match=message):
+        check_estimator(faulty)
 
 
-class OtherKernel(Mean):
+def test_other_input_is_refused():
+    with pytest.raises(TypeError, match=r"Pass an instance, Source\(...\)"):
+        check_estimator(valid.Source)
+    with pytest.raises(TypeError, match="check_estimator of scikit-learn"):
+        check_estimator(MaxAbsScaler())
+
+
+class OtherKernel(valid.Mean):
     """Mean with a small feature, where one row is rounded differently than many."""
 
     # Measured on an Intel Xeon with AVX-512, for values of 1e-3 among values of 1.
@@ -63,46 +74,29 @@ class BatchDependent(OtherKernel):
     difference = 1e-3
 
 
-COMPARE_ROWS = "check_row_alone", "feed_words-check_methods_subset_invariance"
+def _compare_rows(estimator, name):
+    if name == "check_estimator":
+        check_estimator(estimator)
+    else:
+        valid.checks_of(estimator)[name].values[1](estimator)
 
 
-@pytest.mark.parametrize("name", COMPARE_ROWS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("check_estimator", "check_row_alone"),
+        "feed_words-check_methods_subset_invariance",
+    ],
+)
 def test_rounding_errors_at_the_scale_of_the_data_pass(name):
-    valid, faulty = OtherKernel(), BatchDependent()
-    checks_of(valid)[name].values[1](valid)
+    _compare_rows(OtherKernel(), name)
     with pytest.raises(AssertionError):
-        checks_of(faulty)[name].values[1](faulty)
+        _compare_rows(BatchDependent(), name)
 
 
-def test_classes_raise_an_error():
-    with pytest.raises(TypeError, match=r"Pass Source\(...\)"):
-        check_estimator(Source)
-    with pytest.raises(TypeError, match="instances"):
-        parametrize_with_checks([Source])
-
-
-def test_first_failure_is_raised():
-    with pytest.raises(AssertionError, match="float32"):
-        check_estimator(Wide())
-
-
-def test_expected_failures_are_marked_and_must_exist():
-    expected = {"check_output_kind": "float64 on purpose"}
-    results = check_estimator(Wide(), expected_failed_checks=expected)
-    status = {r["check_name"]: r["status"] for r in results}
-    assert status["check_output_kind"] == "xfail"
-
-    checks = checks_of(Wide(), expected_failed_checks=lambda _: expected)
-    assert [name for name, p in checks.items() if p.marks] == ["check_output_kind"]
+def test_expected_failures_of_the_suite_must_exist():
     with pytest.raises(ValueError, match="check_nothing_of_the_kind"):
-        check_estimator(
-            Wide(), expected_failed_checks={"check_nothing_of_the_kind": "why"}
+        suite.parametrize_with_checks(
+            [valid.Wide()],
+            expected_failed_checks=lambda _: {"check_nothing_of_the_kind": "why"},
         )
-
-
-def test_missing_packages_skip_with_a_reason(monkeypatch):
-    monkeypatch.setattr("sk_metaembed.utils._checks_data.find_spec", lambda name: None)
-    results = {r["check_name"]: r for r in check_estimator(Mean())}
-    exception = results["check_set_output"]["exception"]
-    assert isinstance(exception, unittest.SkipTest)
-    assert "pandas and polars" in str(exception)

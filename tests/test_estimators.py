@@ -9,8 +9,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 import sk_metaembed as sk
-from sk_metaembed.utils.estimator_checks import WORDS, parametrize_with_checks
+from sk_metaembed.utils.estimator_checks import WORDS
 
+from .checks.suite import parametrize_with_checks
 from .persistence.write_fixtures import LANGUAGE_MODEL
 from .tiny_bert import TinyBert
 from .tiny_elmo import TinyElmo

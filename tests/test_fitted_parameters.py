@@ -5,9 +5,8 @@ from itertools import zip_longest
 import pytest
 from sklearn.utils._param_validation import StrOptions
 
-from sk_metaembed.utils._checks_data import assert_same, fitted, outputs
-from sk_metaembed.utils._checks_state import _data
-
+from .checks.data import assert_same, fitted, outputs
+from .checks.state import data
 from .test_estimators import ESTIMATORS, VARIANTS
 
 # Rows of another kind, and fits that take seconds.
@@ -43,7 +42,7 @@ def other_values(estimator):
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_parameters_of_a_fitted_estimator(estimator):
-    X, _ = _data(estimator)
+    X, _ = data(estimator)
     step = fitted(estimator, X)
     expected = outputs(step, X)
     for pairs in zip_longest(*other_values(step)):

@@ -13,9 +13,9 @@ from sklearn.svm import SVC
 
 import sk_metaembed as sk
 from sk_metaembed.inspection import compare_sources
-from sk_metaembed.utils._checks_data import assert_same, fitted, outputs
-from sk_metaembed.utils._checks_state import _data
 
+from .checks.data import assert_same, fitted, outputs
+from .checks.state import data
 from .test_estimators import ESTIMATORS, FASTTEXT
 
 SETTINGS = {
@@ -49,7 +49,7 @@ SKIPPED = (
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_steps(estimator, settings):
-    X, _ = _data(estimator)
+    X, _ = data(estimator)
     expected = outputs(fitted(estimator, X), X)
     with config_context(**settings):
         assert_same(outputs(fitted(estimator, X), X), expected, f"{settings}")

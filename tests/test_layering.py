@@ -28,11 +28,11 @@ BELOW = {**ROOMS, "": {"_version"}, "_version": set(), "__main__": {"_command_li
 FLOORS = {
     "dynamic": (
         # Without torch.
-        "_parameters _ridge _standardization _trainable",
+        "_parameters _ridge _standardization _inputs",
         "_linear_model",
         "_batches",
         "nets",
-        "training",
+        "_net _predict",
         "_base _embedding _predictors _tagger",
     ),
     "sources": (

@@ -25,9 +25,9 @@ from sk_metaembed import (
     TransformerEmbedding,
     Word2VecEmbedding,
 )
-from sk_metaembed.utils._checks_data import output_values, outputs, seeded
-from sk_metaembed.utils._checks_state import _data, _draw, _generators
 
+from .checks.data import output_values, outputs, seeded
+from .checks.state import data, draw, generators
 from .test_estimators import CHARACTERS, END, FASTTEXT, GENSIM, LANGUAGE_MODEL, NET
 from .tiny_bert import TinyBert
 
@@ -76,7 +76,7 @@ def quick_switches():
 
 def numbers(estimator, seed, barrier=None):
     """Return what an estimator gives after a fit with a seed."""
-    X, y = _data(estimator)
+    X, y = data(estimator)
     estimator = seeded(estimator, seed)
     if barrier is not None:
         barrier.wait(timeout=60)
@@ -93,14 +93,14 @@ def name_of(estimator):
 @pytest.mark.parametrize("estimator", TRAINED, ids=name_of)
 def test_a_fit_in_eight_threads_is_the_fit_alone(estimator):
     alone = [numbers(estimator, seed) for seed in range(2)]
-    _draw()  # so that seeding once more would show
-    before, barrier = _generators(), threading.Barrier(8)
+    draw()  # so that seeding once more would show
+    before, barrier = generators(), threading.Barrier(8)
     with parallel_config(backend="threading", n_jobs=8):
         calls = (delayed(numbers)(estimator, i % 2, barrier) for i in range(8))
         result = Parallel()(calls)
     for i, values in enumerate(result):
         np.testing.assert_array_equal(values, alone[i % 2], err_msg=f"thread {i}")
-    assert _generators() == before
+    assert generators() == before
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ from skorch.callbacks import Callback
 from skorch.helper import predefined_split
 
 from .._core._fit_tasks import fit_task
-from ._tiny_numbers import RoundTinyNumbers
+from ._minimize import flush_denormals
+
+_FLUSH_INTERVAL = 100  # steps
 
 
 @contextmanager
@@ -21,13 +23,15 @@ def reported_fit(estimator, X, y, epochs):
 
 
 def run_epochs(net, callbacks, train_set, valid_set, epochs):
-    """Train an initialized net with (name, callback) pairs for this run only.
+    """Train an initialized net with all of its (name, callback) pairs, in their order.
 
-    Callbacks may hold data and estimators, which must not be pickled with the net.
+    Afterwards the net has its own callbacks again: others may hold data and estimators,
+    which must not be pickled with the net.
     """
     before = net.callbacks_, net.max_epochs
-    tiny = "tiny_numbers", RoundTinyNumbers()
-    net.callbacks_, net.max_epochs = [*callbacks, tiny], epochs
+    for _, callback in callbacks:
+        callback.initialize()
+    net.callbacks_, net.max_epochs = callbacks, epochs
     net.train_split = None if valid_set is None else predefined_split(valid_set)
     try:
         net.partial_fit(train_set)  # skorch's loop: `SequenceNet` lists its steps
@@ -37,7 +41,7 @@ def run_epochs(net, callbacks, train_set, valid_set, epochs):
 
 
 def cloned_callbacks(callbacks):
-    """Return copies of the user's callbacks, because skorch writes into them."""
+    """Return copies of callbacks passed by the user, because skorch changes them."""
     for callback in callbacks or []:
         named = isinstance(callback, tuple) and len(callback) == 2
         if not hasattr(callback[1] if named else callback, "on_epoch_end"):
@@ -92,3 +96,17 @@ class StopOnRequest(Callback):
         """Raise KeyboardInterrupt, at which skorch ends training and keeps the net."""
         if self.tasks.stop_:
             raise KeyboardInterrupt
+
+
+class FlushDenormals(Callback):
+    """Call `flush_denormals` once in 100 steps of training."""
+
+    def on_train_begin(self, net, **kwargs):
+        """Begin to count."""
+        self.n_steps_ = 0
+
+    def on_batch_end(self, net, training=False, **kwargs):
+        """Count a step."""
+        self.n_steps_ += training
+        if training and self.n_steps_ % _FLUSH_INTERVAL == 0:
+            flush_denormals(net.optimizer_)

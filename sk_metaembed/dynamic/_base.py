@@ -1,11 +1,16 @@
-"""Base class of the Dynamic* estimators: parameters, fit, and reading of data."""
+"""Base class of the Dynamic* estimators: parameters, `fit`, and what it decides.
+
+torch is imported inside functions, because only estimators that are fitted need it.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,9 +26,17 @@ from .._core._sklearn import (
     VisualBlock,
     check_sample_weight,
 )
-from .._targets import check_groups, check_target, make_target
+from .._targets import check_groups, check_target, check_two_classes, make_target
 from ..sequences import EmbeddedInputMixin, SequencePairs
 from ..sequences._api import equal_rows
+from ._inputs import (
+    PreparedSources,
+    check_dims,
+    read_fit_input,
+    read_fitted_input,
+    tokens_and_blocks,
+    trainable_pairs,
+)
 from ._parameters import (
     CONSTRAINTS,
     NETWORK,
@@ -35,14 +48,6 @@ from ._parameters import (
     MixerKind,
     read_train_options,
 )
-from ._trainable import (
-    PreparedSources,
-    check_dims,
-    read_fit_input,
-    read_fitted_input,
-    tokens_and_blocks,
-    trainable_pairs,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +56,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from .._core._typing import RandomState, Tags
-    from ._trainable import Input
+    from ._inputs import Input
+
+# Chosen on development parts by `benchmarks/dynamic_defaults.py`.
+MAX_EPOCHS, STEPS_PER_OUTPUT = 100, 16
+MIN_BATCH_SIZE, MAX_BATCH_SIZE = 32, 256
+# Above so many rows, the size of batches grows with the square root of their number.
+ROWS_OF_SMALL_BATCHES = 2500
 
 
 class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsMixin):
@@ -62,7 +73,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
     - ``_target_kind``, the kind of y for `check_target` and `make_target`; or its own
       ``_read_target(y, X)``, which validates y, and ``_make_target(y, weights)``, which
       returns its `Target`, without the rows of weight 0;
-    - ``_torch_parts()``, with another network, loss and held-out score;
+    - ``_torch_modules()`` and ``_held_out_score(valid_set)``, with another network,
+      loss and score;
     - ``_train_options``, the keys of `train_options` and their defaults;
     - ``_n_steps`` and ``_min_epochs``, the least number of steps and of epochs with
       ``max_epochs="auto"`` and without a held-out part;
@@ -187,29 +199,75 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         A keyboard interrupt ends training as early stopping does: with the best weights
         so far. If `fit` fails, the estimator remains as it was before.
         """
+        from .._training._callbacks import reported_fit
+        from .._training._device import resolve_device
+        from ._batches import count_batches
+        from ._net import explained_memory_errors, make_net, train
+
+        # What is learned from: sources, targets, and the weight of each row.
         X, y, weights, groups = self._read_rows(X, y, sample_weight, groups)
-        tokens, blocks = tokens_and_blocks(X)
-        sources = PreparedSources(trainable_pairs(self, X), tokens)
-        self._trainable_sources = sources
-        self.dims_in_ = {block.name: block.dim for block in blocks}
-        check_dims(self.dims_in_, sources, self.projection_dim, self.layer_norm)
-        self._reads_pairs = isinstance(X, SequencePairs)
+        self._read_sources(X)
         self._target = self._make_target(y, weights)
         self._target.warn_of_rare(y)
         if self._target.classes is not None:
             self.classes_ = self._target.classes
-        self._random = check_random_state(self.random_state)
         codes = self._target.encode(y)
-        of_labels = self._target.row_weights(self.class_weight, codes)
-        row_weights = relative_weights([weights, of_labels])
-        if not row_weights.any():
-            raise ValueError(
-                "sample_weight and class_weight give every sequence a weight of 0."
+        data = X, codes, self._weights_in_loss(weights, codes)
+        # The target of a tagger stores the tags that only y_val has, which its weights
+        # and its held-out score need.
+        held_out = self._read_validation(X_val, y_val)
+
+        # How: on which device, with which rows in a batch, for how long.
+        device, random = (
+            resolve_device(self.device),
+            check_random_state(self.random_state),
+        )
+        with explained_memory_errors(self._sizes()):
+            train_set, valid_set = self._data_sets(
+                data, held_out, groups, device, random
             )
-        data = X, codes, row_weights.astype(np.float32)
-        # Before training: the target of a tagger stores the tags that only y_val has
-        # (`TagTarget.unseen`), which its loss weights and held-out score need.
-        self._train(y, data, self._read_validation(X_val, y_val), groups)
+            batch_size = self._choose_batch_size(len(train_set))
+            n_batches = count_batches(len(train_set), batch_size)
+            n_epochs = self._choose_n_epochs(n_batches, valid_set)
+            seed = random.randint(np.iinfo(np.int32).max)
+
+            # A linear model has a share in the outputs, and says how noisy y is, which
+            # the weight decay of the network follows. The network is trained by skorch.
+            with reported_fit(self, X, y, n_epochs) as tasks:
+                linear = self._fit_linear_model(*data, train_set.rows)
+                self._linear_model, self.linear_share_, weight_decay = linear
+                options = self._read_train_options()
+                modules, network, criterion = self._torch_modules()
+                net = make_net(
+                    modules,
+                    network,
+                    criterion,
+                    device,
+                    seed=seed,
+                    callbacks=self.callbacks,
+                    lr=self.lr,
+                    batch_size=batch_size,
+                    mix_penalty=self.mix_penalty,
+                    autocast=options["dtype"] == "bfloat16",
+                    optimizer__weight_decay=weight_decay,
+                    verbose=self.verbose,
+                )
+                has_part = valid_set is not None
+                train(
+                    net,
+                    train_set,
+                    valid_set,
+                    n_epochs=n_epochs,
+                    seed=seed,
+                    tasks=tasks,
+                    score=self._held_out_score(valid_set) if has_part else None,
+                    monitor=self._monitor() if has_part else None,
+                    n_steps=None if has_part else n_epochs * n_batches,
+                    patience=self.n_iter_no_change,
+                    train_options=options,
+                )
+                self.net_, self.history_ = net, net.history
+                self.n_iter_ = len(self.history_)
         return self
 
     def _validate_params(self):
@@ -234,57 +292,58 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         y = self._read_target(y, X)
         weights = checked_weights(sample_weight, X)
         groups = check_groups(groups, len(X))
-        if weights.all():
-            return X, y, weights, groups
         rows = np.flatnonzero(weights)
+        if self._target_kind == "classes" and y.ndim == 1:
+            check_two_classes(np.unique(y[rows]), len(rows), len(X) - len(rows))
+        if len(rows) == len(X):
+            return X, y, weights, groups
         groups = None if groups is None else groups[rows]
         return X[rows], y[rows], weights[rows], groups
 
-    def _train(self, y, data, held_out, groups):
-        """Train a new net, and set `net_`.
+    def _read_sources(self, X):
+        """Set what is known of the sources: the blocks of X, and the trainable ones."""
+        tokens, blocks = tokens_and_blocks(X)
+        self._reads_pairs = isinstance(X, SequencePairs)
+        self._trainable_sources = PreparedSources(trainable_pairs(self, X), tokens)
+        self.dims_in_ = {block.name: block.dim for block in blocks}
+        check_dims(
+            self.dims_in_, self._trainable_sources, self.projection_dim, self.layer_norm
+        )
+
+    def _weights_in_loss(self, weights, codes):
+        """Return the weight of each row times that of its class, float32 (n_rows,)."""
+        of_classes = self._target.row_weights(self.class_weight, codes)
+        weights = relative_weights([weights, of_classes])
+        if not weights.any():
+            raise ValueError(
+                "sample_weight and class_weight give every sequence a weight of 0."
+            )
+        return weights.astype(np.float32)
+
+    def _sizes(self):
+        """Return the parameters on which the memory of training depends, by name."""
+        names = "batch_size", "encoder_dim", "conv_widths", "hidden_dims"
+        return {name: getattr(self, name) for name in names}
+
+    def _data_sets(self, data, held_out, groups, device, random):
+        """Return the data set to train on, and the held-out one or None.
 
         `data` and `held_out` are tuples of sequences, encoded targets and weights;
-        `held_out` and `groups` may be None. Callbacks read y.
+        `held_out` and `groups` may be None.
         """
-        from .._training._callbacks import reported_fit
-        from .._training._device import resolve_device
-        from ._batches import count_batches
-        from .training._fit import explained_memory_errors, train_net
-
-        device = resolve_device(self.device)
-        with explained_memory_errors(self.batch_size):
-            train_set, valid_set = self._data_sets(data, held_out, groups, device)
-            batch_size = self._choose_batch_size(len(train_set))
-            n_batches = count_batches(len(train_set), batch_size)
-            n_epochs = self._choose_n_epochs(n_batches, valid_set)
-            n_steps = n_epochs * n_batches if valid_set is None else None
-            monitor = None if valid_set is None else self._monitor()
-            with reported_fit(self, data[0], y, n_epochs) as tasks:
-                seed = self._random.randint(np.iinfo(np.int32).max)
-                decay = self._choose_from_linear_model(*data, train_set.rows)
-                net = self._make_net(device, batch_size, seed, monitor, n_steps, decay)
-                self.net_ = train_net(
-                    net, train_set, valid_set, n_epochs=n_epochs, seed=seed, tasks=tasks
-                )
-                self.history_ = self.net_.history
-                self.n_iter_ = len(self.history_)
-
-    def _data_sets(self, data, held_out, groups, device):
-        """Return the data set to train on, and the held-out one or None."""
-        from .training._fit import split_rows
-
         train_set, valid_set = self._data_set(*data, device), None
         if held_out is not None:
             valid_set = self._data_set(*held_out, device)
         elif self.early_stopping:
             labels = self._target.strata(data[1])
-            fraction = self.validation_fraction
             if groups is None:
                 groups = equal_rows(data[0])
                 if groups is not None and (groups == groups[0]).all():
                     groups = None  # vectors of equal sequences can differ
-            parts = split_rows(train_set, labels, groups, fraction, self._random)
-            train_set, valid_set = parts
+            rows = train_set.rows
+            parts = split_rows(rows, labels, groups, self.validation_fraction, random)
+            if parts is not None:
+                train_set, valid_set = [replace(train_set, rows=part) for part in parts]
         train_set = self._with_mean_weight(train_set, "training")
         if valid_set is not None:
             valid_set = self._with_mean_weight(valid_set, "held-out")
@@ -315,44 +374,42 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         )
 
     def _choose_batch_size(self, n_rows):
-        """Return the number of sequences per step of training."""
-        from .training._fit import auto_batch_size
+        """Return the number of sequences per step of training.
 
+        Large batches take less time per sequence, because they look up and project each
+        distinct word once, but few sequences need many steps. The networks of trainable
+        sources may need much memory per sequence.
+        """
         if self.batch_size != "auto":
             return self.batch_size
-        has_networks = not all(self._trainable_sources.are_tables)
-        return auto_batch_size(n_rows, has_networks=has_networks)
+        if not all(self._trainable_sources.are_tables):
+            return MIN_BATCH_SIZE
+        size = MIN_BATCH_SIZE * math.sqrt(n_rows / ROWS_OF_SMALL_BATCHES)
+        return round(min(max(size, MIN_BATCH_SIZE), MAX_BATCH_SIZE))
+
+    def _choose_n_epochs(self, n_batches, valid_set):
+        """Return the number of epochs, with a held-out part the largest number.
+
+        Few rows have few batches, and each of many classes occurs in few of them.
+        """
+        if self.max_epochs != "auto":
+            return self.max_epochs
+        if valid_set is not None:
+            return MAX_EPOCHS
+        n_steps = max(self._n_steps, STEPS_PER_OUTPUT * self._target.n_outputs)
+        return max(self._min_epochs, math.ceil(n_steps / n_batches))
 
     def _monitor(self):
         """Return the name of what early stopping follows in the history."""
         follows_score = self._read_train_options().get("monitor") == "score"
         return (follows_score and self._target.score) or "valid_loss"
 
-    def _choose_n_epochs(self, n_batches, valid_set):
-        """Return the number of epochs.
-
-        With a held-out part it is the most that early stopping allows.
-        """
-        from .training._fit import MAX_EPOCHS, auto_epochs
-
-        if self.max_epochs != "auto":
-            return self.max_epochs
-        if valid_set is not None:
-            return MAX_EPOCHS
-        return auto_epochs(
-            n_batches,
-            self._target.n_outputs,
-            n_steps=self._n_steps,
-            min_epochs=self._min_epochs,
-        )
-
-    def _choose_from_linear_model(self, X, codes, weights, rows):
-        """Set the linear model and its share, and return the weight decay."""
+    def _fit_linear_model(self, X, codes, weights, rows):
+        """Return the linear model or None, its share, and the weight decay."""
         from ._linear_model import LinearModel, weight_decay_alone
 
         options = self._read_train_options()
         share, decay = options.get("linear_share", 0.0), options["weight_decay"]
-        self._linear_model, self.linear_share_ = None, 0.0
         # Trained networks of sources read what vectors do not tell, and their weights
         # must not decay; a linear model explains little of pairs.
         has_networks = not all(self._trainable_sources.are_tables)
@@ -363,78 +420,46 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                     "and no trainable sources but TrainableTokens and "
                     "TrainablePositions. Leave it at 'auto' or 0."
                 )
-            return 0.0 if decay == "auto" else decay
+            return None, 0.0, 0.0 if decay == "auto" else decay
         data = X, codes, weights, rows, self._target
         if share == 0:
-            return weight_decay_alone(*data) if decay == "auto" else decay
-        model = self._linear_model = LinearModel(*data)
-        self.linear_share_ = model.share(self._target) if share == "auto" else share
-        return model.weight_decay(self._target) if decay == "auto" else decay
+            return None, 0.0, weight_decay_alone(*data) if decay == "auto" else decay
+        model = LinearModel(*data)
+        share = model.share(self._target) if share == "auto" else share
+        decay = model.weight_decay(self._target) if decay == "auto" else decay
+        return model, share, decay
 
-    def _make_net(
-        self,
-        device,
-        batch_size=1,
-        seed=None,
-        monitor=None,
-        n_steps=None,
-        weight_decay=0.0,
-    ):
-        """Return a `SequenceNet` that is not initialized yet.
+    def _torch_modules(self):
+        """Return the classes of network and loss, and the parameters of each."""
+        from .nets._network import DynamicMetaNet, WeightedLoss
 
-        `seed` shuffles the batches; `monitor` and `n_steps` are for `net_callbacks`.
-        """
-        import torch
-
-        from ._batches import BucketLoader
-        from .training._callbacks import net_callbacks
-        from .training._net import SequenceNet
-
-        parts, score = self._torch_parts()
-        options = self._read_train_options()
+        criterion, options = {"kind": self._target.loss}, self._read_train_options()
         if "label_smoothing" in options:
-            parts["criterion__label_smoothing"] = options["label_smoothing"]
-        network = {
-            "sources": self._trainable_sources,
-            "dims": [*self.dims_in_.values(), *self._trainable_sources.dims.values()],
+            criterion["label_smoothing"] = options["label_smoothing"]
+        network = {**self._network_parameters(), "pairs": self._reads_pairs}
+        return (DynamicMetaNet, WeightedLoss), network, criterion
+
+    def _network_parameters(self):
+        """Return the parameters that all networks have."""
+        trainable = self._trainable_sources
+        return {
+            "sources": trainable,
+            "dims": [*self.dims_in_.values(), *trainable.dims.values()],
             "n_outputs": self._target.n_outputs,
             "encoder_dims": tuple(np.atleast_1d(self.encoder_dim).tolist()),
             "conv_widths": tuple(self.conv_widths),
             "hidden_dims": tuple(self.hidden_dims),
             **{name: getattr(self, name) for name in NETWORK},
         }
-        return SequenceNet(
-            **parts,
-            **{f"module__{name}": value for name, value in network.items()},
-            criterion__kind=self._target.loss,
-            optimizer=torch.optim.Adam,
-            optimizer__weight_decay=weight_decay,
-            # One pass over each weight on a CPU, one kernel for all weights on a GPU.
-            optimizer__fused=device.type in ("cpu", "cuda"),
-            optimizer__param_groups=[
-                (f"*trained.{i}.*", group)
-                for i, group in enumerate(self._trainable_sources.optimizer_groups())
-            ],
-            lr=self.lr,
-            batch_size=batch_size,
-            mix_penalty=self.mix_penalty,
-            autocast=options["dtype"] == "bfloat16",
-            iterator_train=BucketLoader,
-            iterator_train__shuffle=True,
-            iterator_train__rng=np.random.RandomState(seed),
-            iterator_valid=BucketLoader,
-            train_split=None,
-            callbacks=net_callbacks(
-                self.callbacks,
-                options,
-                monitor=monitor,
-                score=score,
-                patience=self.n_iter_no_change,
-                n_steps=n_steps,
-            ),
-            device=str(device),
-            verbose=self.verbose,
-        )
+
+    def _held_out_score(self, valid_set):
+        """Return the `HeldOutScore` of the held-out part, or None without a score."""
+        from ._net import HeldOutScore
+        from .nets._network import accuracy, count_right
+
+        if self._target.score is None:
+            return None
+        return HeldOutScore(self._target.score, count_right, accuracy)
 
     def _read_train_options(self):
         """Return `train_options` with the defaults of the class filled in."""
@@ -460,20 +485,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             codes = self._target.encode_held_out(y_val)
             weights = self._target.row_weights(self.class_weight, codes)
         return X_val, codes, weights.astype(np.float32)
-
-    def _torch_parts(self):
-        """Return network and loss as parameters of the net, and a `HeldOutScore`."""
-        from .nets._network import DynamicMetaNet, WeightedLoss, accuracy, count_right
-        from .training._callbacks import HeldOutScore
-
-        parts = {
-            "module": DynamicMetaNet,
-            "module__pairs": self._reads_pairs,
-            "criterion": WeightedLoss,
-        }
-        if self._target.score is None:
-            return parts, None
-        return parts, HeldOutScore(self._target.score, count_right, accuracy)
 
     def _read_target(self, y, X):
         """Return y, one row per row of X, for subclasses with other targets."""
@@ -505,7 +516,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     def _outputs(self, X):
         """Return the outputs, float32 of shape (n_rows, n_outputs)."""
-        from .training._predict import predict_rows
+        from ._predict import predict_rows
 
         data, net = self._net_input(X), self.net_
         outputs = predict_rows(net, data, net.module_, self._target.n_outputs)
@@ -540,7 +551,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             ``token``. For pairs, ``sequence`` is the number of the pair, and a column
             ``side`` is "first" or "second".
         """
-        from .training._predict import attention_frame
+        from ._predict import attention_frame
 
         data = self._net_input(X, joins_pairs=False)
         names = self._source_names()
@@ -580,18 +591,16 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     def _net_parts(self):
         """Return the net as plain values and tensors, for a saved file."""
-        from .training._state import net_parts
+        from ._net import net_parts
 
         return net_parts(self.net_)
 
     def _set_net(self, plain, tensors):
         """Restore the net from the output of `_net_parts`."""
-        from .._training._net_state import available_device
-        from .training._state import restore
+        from ._net import restored_net
 
-        net = self._make_net(available_device(plain["device"]))
-        restore(net, plain, tensors)
-        self.net_ = net
+        modules, *_ = self._torch_modules()
+        self.net_ = restored_net(modules, plain, tensors)
         self.history_ = self.net_.history
 
     def __sklearn_is_fitted__(self):
@@ -634,3 +643,47 @@ def check_sizes(sizes, name, kind, *, may_be_empty=False):
     if wrong or not (sizes or may_be_empty):
         shown = repr(wrong[0]) if wrong else "no number"
         raise ValueError(f"{name} must be {kind}, integers of 1 or more; got {shown}.")
+
+
+def split_rows(rows, labels, units, fraction, random):
+    """Return the rows to train on and the held-out ones, or None if there are too few.
+
+    Labels are kept in proportion if each part has room for every label. Labels of one
+    row are trained on. Rows of one unit are in one part.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        The rows to divide, out of all of the data.
+    labels : ndarray of shape (n_data,) or None
+        The `strata` of the target.
+    units : ndarray of shape (n_data,) or None
+        None divides all rows.
+    fraction : float
+        The size of the held-out part.
+    random : RandomState
+    """
+    every, alone = rows, rows[:0]
+    if units is not None:  # divide the first rows of units, which the others follow
+        rows = rows[np.sort(np.unique(units[rows], return_index=True)[1])]
+    if labels is not None:
+        labels = labels[rows]
+        _, label, counts = np.unique(labels, return_inverse=True, return_counts=True)
+        is_alone = counts[label] == 1
+        if is_alone.all():
+            labels = None
+        else:
+            alone, rows, labels = rows[is_alone], rows[~is_alone], labels[~is_alone]
+    n_rows = len(rows)
+    if n_rows < 2:
+        return None
+    size = min(max(1, round(fraction * n_rows)), n_rows - 1)
+    if labels is not None and min(size, n_rows - size) < len(np.unique(labels)):
+        labels = None
+    train, held_out = train_test_split(
+        rows, test_size=size, stratify=labels, random_state=random
+    )
+    parts = np.concatenate([train, alone]), held_out
+    if units is None:
+        return parts
+    return [every[np.isin(units[every], units[part])] for part in parts]

@@ -19,8 +19,8 @@ from .._core._ragged import span_index
 from .._training._device import fits, send
 from ..sequences import SequencePairs
 from ..sequences._api import LEVELS
+from ._inputs import tokens_and_blocks
 from ._standardization import standardization
-from ._trainable import tokens_and_blocks
 
 
 class _Writable:

@@ -17,8 +17,8 @@ from .._core._typing import RandomState
 from ..sequences import EmbeddedSequences, SequencePairs
 from ..sequences._api import adopt_block
 from ._base import BaseDynamicMeta
+from ._inputs import Input, read_fit_input, tokens_and_blocks
 from ._parameters import Attention, ClassWeight, Encoder, Gate, MixerKind
-from ._trainable import Input, read_fit_input, tokens_and_blocks
 
 
 class Vectors(NamedTuple):
@@ -384,7 +384,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 
     def _vectors(self, X):
         """Return the `Vectors` of X, before pairs are combined."""
-        from .training._predict import predict_rows, run_mixer
+        from ._predict import predict_rows, run_mixer
 
         data = self._net_input(X, joins_pairs=False)
         module = self.net_.module_

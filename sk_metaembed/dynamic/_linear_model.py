@@ -11,9 +11,9 @@ from scipy.optimize import minimize_scalar
 from .._core._arrays import normalize_rows, row_product
 from ..pooling._api import sequence_blocks
 from ..sequences._api import folds_case, learn_ngrams, ngram_weights, without_case
+from ._inputs import tokens_and_blocks
 from ._ridge import leave_one_out, merged_copies, ridge
 from ._standardization import standardization
-from ._trainable import tokens_and_blocks
 
 # Rows on which the penalty and the share of the words are chosen, rows of the fit, and
 # the most frequent words.

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ._base import BaseDynamicMeta
+from ._inputs import Input
 from ._parameters import TRAIN_OPTIONS, Attention
-from ._trainable import Input
 
 # The network and training of Kiela, Wang and Cho (2018).
 PUBLISHED_PARAMETERS = {

@@ -17,8 +17,8 @@ from .._targets import TagTarget, allowed_tags, weighted_span_f1
 from ..sequences import SequencePairs, TaggerMixin
 from ..sequences._api import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
+from ._inputs import Input, tokens_and_blocks
 from ._parameters import Attention, Gate, MixerKind, TaggingEncoder
-from ._trainable import Input, tokens_and_blocks
 
 
 class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
@@ -316,7 +316,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         ndarray of object, shape (n_sequences,)
             Each entry a list of str, one tag per token.
         """
-        from .training._predict import predict_rows
+        from ._predict import predict_rows
 
         data, net = self._net_input(X), self.net_
         codes = predict_rows(net, data, net.module_.decode, 1, per_token=True)
@@ -337,7 +337,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             One array per sentence; rows sum to 1. With a CRF, and with a scheme, they
             are marginals over all tag sequences, by the forward-backward algorithm.
         """
-        from .training._predict import predict_rows
+        from ._predict import predict_rows
 
         data, net = self._net_input(X), self.net_
         function, n_tags = net.module_.probabilities, len(self.classes_)
@@ -367,37 +367,34 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         score = "valid_acc" if self.scheme is None else "valid_f1"
         return TagTarget(y, self.class_weight, loss=self.decoder, score=score)
 
-    def _data_sets(self, data, held_out, groups, device):
-        train_set, valid_set = super()._data_sets(data, held_out, groups, device)
-        if valid_set is not None and self.scheme is not None:
+    def _torch_modules(self):
+        from .nets._crf import TaggingNet, TagLoss
+
+        network = {
+            **self._network_parameters(),
+            "learns_chain": self.decoder == "crf",
+            "allowed": allowed_tags(self._target.classes, self.scheme),
+        }
+        return (TaggingNet, TagLoss), network, {"kind": self._target.loss}
+
+    def _held_out_score(self, valid_set):
+        """Return the `HeldOutScore`, and warn if the held-out part has no spans."""
+        from ._net import HeldOutScore
+        from .nets._crf import decode_batch, score_tags
+
+        # The tags of training, followed by those of y_val only.
+        classes = np.array([*self._target.classes, *self._target.unseen])
+        if self.scheme is not None:
             rows = valid_set.rows
             tags, weights = valid_set.target[rows], valid_set.weights[rows]
-            lengths = valid_set.data.lengths[rows]
-            scoring = lengths, self._all_tags(), self.scheme
+            scoring = valid_set.data.lengths[rows], classes, self.scheme
             if weighted_span_f1(tags, tags, weights, *scoring) is None:
                 warnings.warn(
                     "The held-out sentences have no spans and thus no F1: valid_f1 is "
-                    "the accuracy of their tags, which soon stops to improve. Early "
+                    "the accuracy of their tags, which soon stops improving. Early "
                     "stopping by monitor='score' follows it: hold out more sentences, "
                     "or follow the loss.",
                     stacklevel=2,
                 )
-        return train_set, valid_set
-
-    def _all_tags(self):
-        """Return the tags of training, followed by those of y_val only."""
-        return np.array([*self._target.classes, *self._target.unseen])
-
-    def _torch_parts(self):
-        from .nets._crf import TaggingNet, TagLoss, decode_batch, score_tags
-        from .training._callbacks import HeldOutScore
-
-        classes = self._target.classes
-        parts = {
-            "module": TaggingNet,
-            "module__learns_chain": self.decoder == "crf",
-            "module__allowed": allowed_tags(classes, self.scheme),
-            "criterion": TagLoss,
-        }
-        score = partial(score_tags, classes=self._all_tags(), scheme=self.scheme)
-        return parts, HeldOutScore(self._target.score, decode_batch, score)
+        score = partial(score_tags, classes=classes, scheme=self.scheme)
+        return HeldOutScore(self._target.score, decode_batch, score)

@@ -9,14 +9,18 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from .._core._arrays import normalize_rows, row_product
 from .._core._sklearn import COUNT, NONNEGATIVE, POSITIVE, SHARE, StrOptions
 from .._core._typing import RandomState
 from .._training._device import resolve_device
 from ._base import BaseMetaEmbedding
-from ._gradient import host_generator, minimize, seeded_generator
 from ._linear import common_scale, known_matrix, learning_rows, source_rows
+from ._one_to_n_math import has_converged
+
+_STEPS = 64  # gradient steps per epoch, unless batches get too small or too large
+_SMALLEST, _LARGEST = 32, 512  # rows per batch
 
 
 class Layer(NamedTuple):
@@ -84,10 +88,13 @@ def train_encoders(estimator, sources, known):
     """
     import torch
 
+    from .._training._minimize import minimize
+
     device = resolve_device(estimator.device)
     sources = [torch.from_numpy(values).to(device) for values in sources]
     knows = torch.from_numpy(known.T[:, :, None].astype(np.float32)).to(device)
-    generator = seeded_generator(estimator.random_state, device)
+    seed = check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max)
+    generator = torch.Generator(device).manual_seed(seed)
     encoders, decoders = _initial_layers(estimator, sources, generator)
     layers = [*encoders, *decoders]
     optimizer = torch.optim.Adam(
@@ -110,8 +117,31 @@ def train_encoders(estimator, sources, known):
             estimator.alignment_weight,
         )
 
-    curve = minimize(batch_loss, optimizer, len(known), estimator, generator)
+    curve = minimize(
+        batch_loss,
+        optimizer,
+        _epochs(estimator, len(known), optimizer, generator),
+        lambda curve: has_converged(curve, estimator.tol),
+        n_epochs=estimator.max_iter,
+        name=type(estimator).__name__,
+        remedy="Use a smaller learning_rate, and normalize=True.",
+        verbose=estimator.verbose,
+    )
     return [Layer(*[t.detach().cpu().numpy() for t in e]) for e in encoders], curve
+
+
+def _epochs(estimator, n_rows, optimizer, generator):
+    """Yield the batches of each epoch, tensors of shuffled row numbers."""
+    import torch
+
+    from .._training._minimize import flush_denormals
+
+    size, device = estimator.batch_size, generator.device
+    if size == "auto":
+        size = min(max(n_rows // _STEPS, _SMALLEST), _LARGEST)
+    for _ in range(estimator.max_iter):
+        flush_denormals(optimizer)
+        yield torch.randperm(n_rows, generator=generator, device=device).split(size)
 
 
 def _encode_noisy(values, encoder, estimator, generator):
@@ -128,7 +158,9 @@ def _initial_layers(estimator, sources, generator):
     """Return encoders and decoders before training."""
     import torch
 
-    device, generator = generator.device, host_generator(generator)
+    device = generator.device
+    if device.type != "cpu":  # the same weights on every device
+        generator = torch.Generator().manual_seed(generator.initial_seed())
 
     def layer(n_in, n_out):
         matrix = torch.empty(n_in, n_out)

@@ -10,8 +10,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from .._core._arrays import chunks
-from ._gradient import has_converged
 from ._linear import column_signs
+
+_PATIENCE = 3  # consecutive epochs with too little progress
 
 
 class Decoders(NamedTuple):
@@ -192,3 +193,11 @@ def to_principal_axes(moments, decoders, weights, alpha):
     pairs = zip(decoders.intercepts, decoders.matrices, strict=True)
     intercepts = [intercept + mean @ matrix for intercept, matrix in pairs]
     return Decoders(matrices, intercepts)
+
+
+def has_converged(curve, tol):
+    """Return whether the last steps each reduced the loss by a share below `tol`."""
+    last = np.array(curve[-_PATIENCE - 1 :])
+    if len(last) <= _PATIENCE:
+        return False
+    return bool((last[:-1] - last[1:] < tol * np.abs(last[:-1])).all())

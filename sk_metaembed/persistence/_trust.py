@@ -30,7 +30,7 @@ CLASSES = {
     "_targets._tags": ("TagTarget",),
     "_targets._target": ("LabelTarget", "MultilabelTarget", "NumberTarget"),
     "dynamic._linear_model": ("LinearModel",),
-    "dynamic._trainable": ("PreparedSources",),
+    "dynamic._inputs": ("PreparedSources",),
     "meta._autoencoded": ("Layer",),
     "meta._label_regression": ("LabelRegression",),
     "meta._linear": ("SourceMap",),

@@ -86,8 +86,8 @@ MISSING_CONSTRAINT = [StrOptions({"raise", "empty"})]
 class SequencesInputMixin(CheckedParametersMixin):
     """Mixin for steps whose rows are texts or token sequences, not numbers.
 
-    It sets the step's tags: scikit-learn's array validation and checks do not apply;
-    the checks of `sk_metaembed.utils.estimator_checks` pass words to it.
+    It sets the step's tags: scikit-learn's array validation and checks do not apply.
+    `sk_metaembed.utils.estimator_checks.check_estimator` passes words to the step.
 
     With ``set_output(transform="pandas")``, the DataFrame made of the array that
     `transform` returns has the index of the input, whether a container or a DataFrame.
@@ -266,8 +266,7 @@ class TaggerMixin:
 
     A tagger's y and its predictions are lists of tags, one per sentence. scikit-learn
     has no such targets, so a tagger is not a classifier: its tags have
-    ``estimator_type="tagger"``, by which `sk_metaembed.utils.estimator_checks`
-    recognizes it. Put the mixin to the left of the others.
+    ``estimator_type="tagger"``. Put the mixin to the left of the others.
 
     See Also
     --------

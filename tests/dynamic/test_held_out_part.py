@@ -10,7 +10,7 @@ from sk_metaembed import (
     SequencePairs,
     TokenSequences,
 )
-from sk_metaembed.dynamic.training import _fit
+from sk_metaembed.dynamic import _net
 
 N_ROWS = 80
 
@@ -23,7 +23,7 @@ class Divided(Exception):
 def divide(monkeypatch):
     """Return a function that returns which rows a fit holds out."""
 
-    def train_net(net, train_set, valid_set, **others):
+    def train(net, train_set, valid_set, **others):
         raise Divided(train_set.rows, valid_set and valid_set.rows)
 
     def divide(X, y, **options):
@@ -38,7 +38,7 @@ def divide(monkeypatch):
         assert 0.03 < is_held_out.mean() < 0.3
         return is_held_out
 
-    monkeypatch.setattr(_fit, "train_net", train_net)
+    monkeypatch.setattr(_net, "train", train)
     return divide
 
 

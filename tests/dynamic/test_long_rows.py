@@ -20,7 +20,7 @@ from sk_metaembed.dynamic._batches import (
     SequenceDataset,
     grid_parts,
 )
-from sk_metaembed.dynamic._trainable import PreparedSources
+from sk_metaembed.dynamic._inputs import PreparedSources
 from sk_metaembed.dynamic.nets._encoders import make_encoder
 
 from .conftest import make_embedded

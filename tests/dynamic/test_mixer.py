@@ -6,7 +6,7 @@ import torch
 
 from sk_metaembed import Block, DynamicMetaClassifier, EmbeddedSequences, TokenSequences
 from sk_metaembed.dynamic._batches import SequenceData
-from sk_metaembed.dynamic._trainable import PreparedSources
+from sk_metaembed.dynamic._inputs import PreparedSources
 from sk_metaembed.dynamic.nets._network import Mixer
 
 from .conftest import make_embedded

@@ -13,8 +13,8 @@ from sk_metaembed.dynamic._batches import (
     SequenceData,
     SequenceDataset,
 )
+from sk_metaembed.dynamic._inputs import PreparedSources
 from sk_metaembed.dynamic._parameters import Encoder
-from sk_metaembed.dynamic._trainable import PreparedSources
 from sk_metaembed.dynamic.nets._encoders import ByteDropout, segment_max
 from sk_metaembed.dynamic.nets._network import WeightedLoss, gate_weights
 

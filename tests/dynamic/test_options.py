@@ -15,10 +15,9 @@ from sk_metaembed import (
     EmbeddingUnion,
     LSAEmbedding,
 )
-from sk_metaembed.dynamic import _batches
+from sk_metaembed.dynamic import _batches, _net
 from sk_metaembed.dynamic._batches import Grid
 from sk_metaembed.dynamic.nets._encoders import MeanEncoder
-from sk_metaembed.dynamic.training import _fit
 
 from .test_estimators import SMALL
 
@@ -46,6 +45,7 @@ def classifier(**options):
         ({"hidden_dims": (-2,)}, ValueError, "hidden_dims .* got -2"),
         ({"device": "gpu"}, ValueError, "'gpu' is not a torch device"),
         ({"callbacks": ["stop"]}, TypeError, "skorch callbacks .* got 'stop'"),
+        ({"hidden_dims": (10**12,)}, MemoryError, "hidden_dims=.* Use smaller"),
         ({"class_weight": {"nope": 2}}, ValueError, "'nope', which is not one of"),
         ({"class_weight": ["high", "low"]}, ValueError, "does not name the classes"),
         ({"class_weight": {"high": -1}}, ValueError, "numbers of 0 or more"),
@@ -133,10 +133,19 @@ def test_labels_of_any_type(embedded, labels, convert):
     assert np.mean(model.predict(embedded) == np.asarray(y)) > 0.75
 
 
-@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("n", [2, 3])
 def test_any_fraction_leaves_a_row_to_train_on(embedded, labels, n):
-    model = classifier(validation_fraction=0.99).fit(embedded[:n], labels[:n])
+    model = classifier(validation_fraction=0.99)
+    model.fit(embedded[:n], ["high", "low", "low"][:n])
     assert model.predict(embedded).shape == (60,)
+
+
+def test_a_single_class_is_refused(embedded, labels):
+    with pytest.raises(ValueError, match="at least 2 classes in y, got 1 class"):
+        classifier().fit(embedded, ["low"] * 60)
+    weights = np.where(labels == "low", 1.0, 0.0)
+    with pytest.raises(ValueError, match="got 1 class.*weight 0 count as absent"):
+        classifier().fit(embedded, labels, weights)
 
 
 def test_no_sequences_are_refused(embedded, labels):
@@ -178,8 +187,8 @@ def test_a_gpu_without_memory_says_what_to_do(embedded, labels, monkeypatch):
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
     model = DynamicMetaClassifier(encoder="mean", batch_size=7, device="cpu")
-    for owner, place in ((_fit, "run_epochs"), (_batches, "SequenceData")):
+    for owner, place in ((_net, "run_epochs"), (_batches, "SequenceData")):
         with monkeypatch.context() as patch:
             patch.setattr(owner, place, full)
-            with pytest.raises(MemoryError, match="batch_size=7 .*smaller batch"):
+            with pytest.raises(MemoryError, match="batch_size=7.*smaller batch"):
                 model.fit(embedded, labels)

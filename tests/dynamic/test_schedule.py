@@ -1,7 +1,5 @@
 """Defaults that depend on the number of rows, and the published ones."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from skorch.callbacks import Callback, LRScheduler
@@ -13,13 +11,6 @@ from sk_metaembed import (
     EmbeddedSequences,
     TokenSequences,
     TrainableCharacters,
-)
-from sk_metaembed.dynamic.training._fit import (
-    MAX_BATCH_SIZE,
-    MAX_EPOCHS,
-    MIN_BATCH_SIZE,
-    ROWS_OF_SMALL_BATCHES,
-    auto_batch_size,
 )
 
 SMALL = {"projection_dim": 8, "hidden_dims": (), "random_state": 0}
@@ -106,21 +97,20 @@ def test_no_rows_are_held_out_by_default():
         assert sum(batch["train_batch_size"] for batch in batches) == n_rows
 
 
-def test_batches_grow_with_the_number_of_rows():
-    count = partial(auto_batch_size, has_networks=False)
-    sizes = [count(n) for n in (1, 2500, 10_000, 40_000, 10**6)]
-    assert sizes == [MIN_BATCH_SIZE, MIN_BATCH_SIZE, 64, 128, MAX_BATCH_SIZE]
-    n = ROWS_OF_SMALL_BATCHES
-    assert count(n + 1) - count(n) <= 1
-    assert auto_batch_size(10**6, has_networks=True) == MIN_BATCH_SIZE
-
-
-def test_batch_size_depends_on_parameters_and_trainable_sources():
+def test_the_size_of_batches_depends_on_rows_parameters_and_trainable_sources():
     X, y = topics(40)
     model = DynamicMetaClassifier(max_epochs=1, **SMALL).fit(X, y)
-    assert model._choose_batch_size(10**6) == MAX_BATCH_SIZE
+    count = model._choose_batch_size
+    assert [count(n) for n in (1, 2500, 10_000, 40_000, 10**6)] == [
+        32,
+        32,
+        64,
+        128,
+        256,
+    ]
+    assert count(2501) - count(2500) <= 1
     model.set_params(trainable=TrainableCharacters()).fit(X, y)
-    assert model._choose_batch_size(10**6) == model.net_.batch_size == MIN_BATCH_SIZE
+    assert count(10**6) == model.net_.batch_size == 32
     assert model.set_params(batch_size=7)._choose_batch_size(10**6) == 7
 
 
@@ -129,7 +119,7 @@ def test_held_out_data_stop_training_on_few_rows():
     model = DynamicMetaClassifier(**SMALL, lr=0.05, n_iter_no_change=2)
     model.fit(X[:64], y[:64], X_val=X[64:], y_val=y[64:])
     assert "valid_acc" in model.history_[-1]
-    assert model.n_iter_ < MAX_EPOCHS
+    assert model.n_iter_ < 100
 
 
 def test_early_stopping_does_not_end_while_only_the_loss_improves():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from skorch.callbacks import Callback
 
 from sk_metaembed import (
     DynamicMetaClassifier,
@@ -13,6 +14,14 @@ from sk_metaembed import (
 from sk_metaembed.dynamic.nets._network import WeightedLoss
 
 from .test_options import classifier
+
+
+class Look(Callback):
+    """Note the callbacks of a net while it is trained."""
+
+    def on_train_begin(self, net, **kwargs):
+        self.found = dict(net.callbacks_)
+
 
 ALL = [
     DynamicMetaClassifier,
@@ -81,11 +90,15 @@ def test_only_labels_are_smoothed(embedded, labels):
 
 def test_options_train_the_net(embedded, labels):
     def decayed(**options):
-        return classifier(train_options=options).fit(embedded, labels).net_
+        model = classifier(train_options=options, callbacks=[Look()])
+        return model.set_params(early_stopping=True).fit(embedded, labels).net_
+
+    def find(net):
+        return dict(net.callbacks_)["Look"].found
 
     net = decayed(weight_decay=0.5, gradient_clip=0.25)
     assert net.optimizer__weight_decay == 0.5
-    assert dict(net.callbacks_)["clip"].gradient_clip_value == 0.25
-    assert "clip" not in dict(decayed(gradient_clip=None).callbacks_)
-    plateau = dict(decayed(lr_factor=0.4, lr_patience=5).callbacks_)["plateau"]
+    assert find(net)["clip"].gradient_clip_value == 0.25
+    assert "clip" not in find(decayed(gradient_clip=None))
+    plateau = find(decayed(lr_factor=0.4, lr_patience=5))["plateau"]
     assert (plateau.kwargs["factor"], plateau.kwargs["patience"]) == (0.4, 5)

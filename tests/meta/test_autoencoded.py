@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from sk_metaembed import AutoencodedMetaEmbedding, Block
-from sk_metaembed.meta import _gradient
+from sk_metaembed._training import _minimize
 from sk_metaembed.meta._autoencoded import Layer, reconstruction_loss
 
 from .sources import linear_maps, vectors
@@ -107,14 +107,14 @@ def test_diverged_training_raises():
 
 def interrupt_in(monkeypatch, epoch):
     """Press Ctrl-C in an epoch of training."""
-    usual, count = _gradient._epoch, iter(range(100))
+    usual, count = _minimize._epoch, iter(range(100))
 
     def interrupted(*args):
         if next(count) == epoch:
             raise KeyboardInterrupt
         return usual(*args)
 
-    monkeypatch.setattr(_gradient, "_epoch", interrupted)
+    monkeypatch.setattr(_minimize, "_epoch", interrupted)
 
 
 def test_an_interrupt_keeps_what_was_learned(monkeypatch):

@@ -60,7 +60,7 @@ def estimators(is_all):
     yield "words", make_pipeline(*words).fit(TEXTS, LABELS)
     if not is_all:
         return
-    from sk_metaembed.utils._checks_data import fitted
+    from tests.checks.data import fitted
 
     from ..test_estimators import ESTIMATORS
     from .test_round_trip import data_for

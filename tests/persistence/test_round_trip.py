@@ -28,7 +28,8 @@ from sk_metaembed import (
     load,
     save,
 )
-from sk_metaembed.utils._checks_data import (
+
+from ..checks.data import (
     as_input,
     assert_same,
     fitted,
@@ -36,7 +37,6 @@ from sk_metaembed.utils._checks_data import (
     outputs,
     token_lists,
 )
-
 from ..test_estimators import ESTIMATORS, GENSIM, LANGUAGE_MODEL, NET, vectors
 from .same import NAMES, Holder, params
 

@@ -98,7 +98,9 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     ------
     ValueError
         If y is not one column of classes, or texts of fewer than two classes have
-        pieces, or training diverges.
+        pieces.
+    FloatingPointError
+        If training diverges.
     FileNotFoundError
         If the model or its tokenizer is missing.
     ImportError

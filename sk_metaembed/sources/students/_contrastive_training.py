@@ -10,6 +10,7 @@ import torch
 from torch.nn.functional import normalize
 
 from ..._training._device import send
+from ..._training._minimize import minimize
 from ..transformer._network import input_table
 
 _LAST = 5  # steps whose mean loss is compared with the threshold
@@ -97,26 +98,22 @@ def train_contrastively(
         table.requires_grad_(False)
     optimizer = torch.optim.Adam(module.trained_parameters().values(), lr=lr)
     batches = balanced_batches(labels, batch_size, rng)
-    losses = []
+
+    def batch_loss(places):
+        inputs = pieces.batch(rows[places], partial(send, device=device))
+        [(vectors, _)] = module(inputs)
+        return pair_loss(vectors, send(labels[places], device))
+
     module.eval()  # with dropout, as many steps separate the classes less
     with torch.enable_grad():
-        while len(losses) < n_steps and not _converged(losses, tol):
-            places = next(batches)
-            inputs = pieces.batch(rows[places], partial(send, device=device))
-            [(vectors, _)] = module(inputs)
-            loss = pair_loss(vectors, send(labels[places], device))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
-            if not np.isfinite(losses[-1]):
-                raise ValueError(
-                    f"the loss of step {len(losses)} is {losses[-1]}. Use a smaller lr "
-                    f"than {lr}."
-                )
+        losses = minimize(
+            batch_loss,
+            optimizer,
+            ([next(batches)] for _ in range(n_steps)),  # an epoch is one step
+            lambda losses: len(losses) >= _LAST and np.mean(losses[-_LAST:]) < tol,
+            n_epochs=n_steps,
+            name="ContrastiveEmbedding",
+            remedy=f"Use a smaller lr than {lr}.",
+        )
     module.requires_grad_(False)
     return losses
-
-
-def _converged(losses, tol):
-    return len(losses) >= _LAST and np.mean(losses[-_LAST:]) < tol

@@ -194,5 +194,5 @@ def test_invalid_labels(y, message):
 
 
 def test_divergence_is_an_error():
-    with pytest.raises(ValueError, match="loss of step .* is nan"):
+    with pytest.raises(FloatingPointError, match="the loss is nan .* smaller lr"):
         source(lr=1e30).fit(X, Y)

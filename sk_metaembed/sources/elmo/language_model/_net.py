@@ -6,7 +6,7 @@ import math
 import numpy as np
 import torch
 from skorch import NeuralNet
-from skorch.callbacks import Callback, EpochTimer, PrintLog
+from skorch.callbacks import Callback
 from torch import nn
 
 from ._bptt import NO_TARGET
@@ -65,13 +65,11 @@ class LanguageNet(NeuralNet):
         Whether training computes matrix products in bfloat16; weights stay float32.
     """
 
+    _default_callbacks: list = []  # training has its own list of all
+
     def __init__(self, *args, bfloat16=False, **kwargs):
         self.bfloat16 = bfloat16
         super().__init__(*args, **kwargs)
-
-    @property
-    def _default_callbacks(self):
-        return [("epoch_timer", EpochTimer()), ("print_log", PrintLog())]
 
     def infer(self, x, **fit_params):
         """Return the losses of a batch, (2, n_targets)."""

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import torch
-from skorch.callbacks import GradientNormClipping
+from skorch.callbacks import EpochTimer, GradientNormClipping, PrintLog
 
 from ...._training._callbacks import (
+    FlushDenormals,
     StopOnRequest,
     cloned_callbacks,
     reported_fit,
@@ -104,16 +105,24 @@ def _train_net(model, net, corpora, tasks):
     train_set = _batches(model, net, corpora[0], *sizes, seed)
     valid_set = corpora[1] and _batches(model, net, corpora[1], *sizes)
     n_batches = (count.n_words + count.n_rows) // math.prod(sizes) + 1
-    recorder = RecordPerplexity()
+    recorder, own = RecordPerplexity(), cloned_callbacks(model.callbacks)
     callbacks = [
-        LRSchedule(model.lr, model.max_epochs * n_batches),
-        recorder,
-        GradientNormClipping(_MAX_GRADIENT_NORM),
-        *cloned_callbacks(model.callbacks),
-        tasks,
+        ("epoch_timer", EpochTimer()),
+        ("schedule", LRSchedule(model.lr, model.max_epochs * n_batches)),
+        ("perplexity", recorder),
+        ("clip", GradientNormClipping(_MAX_GRADIENT_NORM)),
+        *(c if isinstance(c, tuple) else (type(c).__name__, c) for c in own),
+        ("tasks", tasks),
+        # The log shows what the callbacks before it have recorded.
+        ("print_log", PrintLog()),
+        ("stop_on_request", StopOnRequest(tasks)),
+        ("denormals", FlushDenormals()),
     ]
-    with local_generators(seed):
-        _run(net, train_set, valid_set, model.max_epochs, callbacks, tasks)
+    try:
+        with local_generators(seed):
+            run_epochs(net, callbacks, train_set, valid_set, model.max_epochs)
+    finally:
+        net.carried_ = None
     if recorder.best_weights is not None:
         net.module_.load_state_dict(recorder.best_weights)
     check_finite(net)
@@ -125,20 +134,6 @@ def _batches(model, net, corpus, batch_size, n_steps, seed=None):
     sizes = model.options_.max_characters, batch_size, n_steps
     device = torch.device(net.device)
     return BPTTBatches(corpus, model.vocabulary_, *sizes, device, seed)
-
-
-def _run(net, train_set, valid_set, epochs, callbacks, tasks):
-    """Train with callbacks, or (name, callback) pairs, for this run only."""
-    named = [c if isinstance(c, tuple) else (type(c).__name__, c) for c in callbacks]
-    for _, callback in named:
-        callback.initialize()
-    # The log is printed once all values are recorded, and before training stops.
-    *own, log = net.callbacks_
-    try:
-        callbacks = [*own, *named, log, ("stop", StopOnRequest(tasks))]
-        run_epochs(net, callbacks, train_set, valid_set, epochs)
-    finally:
-        net.carried_ = None
 
 
 def row_losses(model, corpus, batch_size):

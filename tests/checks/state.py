@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from ._checks_data import (
+from .data import (
     as_input,
     assert_same,
     fitted,
@@ -19,13 +19,13 @@ from ._checks_data import (
 )
 
 
-def _data(estimator):
+def data(estimator):
     return as_input(estimator, token_lists()), targets(estimator)
 
 
 def check_copies(estimator):
     """Check that copies of a fitted step give the same output."""
-    X, y = _data(estimator)
+    X, y = data(estimator)
     step = seeded(estimator).fit(X, y)
     expected = outputs(step, X)
     assert_same(outputs(pickle.loads(pickle.dumps(step)), X), expected, "a pickle")
@@ -34,7 +34,7 @@ def check_copies(estimator):
 
 def check_refit(estimator):
     """Check that a second fit is independent of an earlier one to other data."""
-    X, y = _data(estimator)
+    X, y = data(estimator)
     expected = outputs(seeded(estimator).fit(X, y), X)
     step = seeded(estimator)
     if "warm_start" in step.get_params():
@@ -46,23 +46,23 @@ def check_refit(estimator):
 
 def check_global_random_state(estimator):
     """Check that no method uses or seeds the global random generators."""
-    X, y = _data(estimator)
+    X, y = data(estimator)
     seeded(estimator).fit(X, y)  # so that late imports are done
-    _draw()  # so that seeding again would change the state
-    before = _generators()
+    draw()  # so that seeding again would change the state
+    before = generators()
     outputs(seeded(estimator).fit(X, y), X)
-    changed = [name for name, state in _generators().items() if state != before[name]]
+    changed = [name for name, state in generators().items() if state != before[name]]
     require(not changed, f"The state of the global generators of {changed} changed.")
 
 
-def _draw():
+def draw():
     np.random.random()  # noqa: NPY002
     random.random()
     if "torch" in sys.modules:
         sys.modules["torch"].rand(1)
 
 
-def _generators():
+def generators():
     states = {
         "numpy": pickle.dumps(np.random.get_state()),  # noqa: NPY002
         "random": random.getstate(),
@@ -74,7 +74,7 @@ def _generators():
 
 def check_n_jobs(estimator):
     """Check that n_jobs has no effect on the output."""
-    X, _ = _data(estimator)
+    X, _ = data(estimator)
     step = fitted(estimator, X)
     names = [n for n in step.get_params() if n == "n_jobs" or n.endswith("__n_jobs")]
     expected = outputs(step, X)

@@ -19,8 +19,14 @@ from sklearn.utils import estimator_checks as sklearn_checks
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from ..sequences import Block, EmbeddedSequences, SequencePairs, TokenSequences
-from ._checks_data import (
+from sk_metaembed.sequences import (
+    Block,
+    EmbeddedSequences,
+    SequencePairs,
+    TokenSequences,
+)
+
+from .data import (
     METHODS,
     WORDS,
     is_tagger,

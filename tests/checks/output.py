@@ -1,16 +1,18 @@
 """Checks of the names, frames and row index of outputs."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 from sklearn import config_context
 from sklearn.utils import get_tags
 
-from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
-from ._checks_data import (
+from sk_metaembed.sequences import EmbeddedSequences, SequencePairs, TokenSequences
+
+from .data import (
     as_input,
     assert_same,
     embedded,
     fitted,
-    frame_libraries,
     input_kind,
     require,
     seeded,
@@ -25,7 +27,7 @@ def check_set_output(estimator):
     """Check that ``set_output(transform=...)`` gives named columns, or a container."""
     X, y = as_input(estimator, token_lists()), targets(estimator)
     expected = fitted(estimator, X).transform(X)
-    for library in frame_libraries("pandas", "polars"):
+    for library in (pd, pl):
         kind = library.__name__
         step = seeded(estimator)
         require(step.set_output(transform=kind) is step, "set_output must return self.")
@@ -69,14 +71,13 @@ def check_feature_names(estimator):
 
 def check_row_index(estimator):
     """Check that pandas rows keep their index in containers and DataFrames."""
-    (pandas,) = frame_libraries("pandas")
     n_rows = len(token_lists())
     order = np.random.default_rng(0).permutation(n_rows)
-    words = pandas.Index([f"row {i}" for i in order])
-    numbers = pandas.RangeIndex(n_rows)[order]
-    levels = pandas.MultiIndex.from_arrays([order % 3, words])
+    words = pd.Index([f"row {i}" for i in order])
+    numbers = pd.RangeIndex(n_rows)[order]
+    levels = pd.MultiIndex.from_arrays([order % 3, words])
     for index in (numbers, words, levels):
-        X = _with_index(estimator, pandas, index)
+        X = _with_index(estimator, index)
         step = seeded(estimator)
         step.set_output(transform="pandas")
         fit_transformed = step.fit_transform(X, targets(estimator))
@@ -86,12 +87,12 @@ def check_row_index(estimator):
             require(same, f"The index of the rows is {result.index}, not {index}.")
 
 
-def _with_index(estimator, pandas, index):
+def _with_index(estimator, index):
     """Return the rows of `token_lists` with an index."""
     if input_kind(estimator) == "embedded":
         return embedded(token_lists(), index=index)
     texts = texts_of(estimator)
-    frame = pandas.DataFrame if isinstance(texts[0], tuple) else pandas.Series
+    frame = pd.DataFrame if isinstance(texts[0], tuple) else pd.Series
     return frame(texts, index=index)
 
 

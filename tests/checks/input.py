@@ -4,17 +4,19 @@ from functools import partial
 from itertools import product
 
 import numpy as np
+import pandas as pd
+import polars as pl
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
-from ..sequences import TokenSequences
-from ._checks_data import (
+from sk_metaembed.sequences import TokenSequences
+
+from .data import (
     as_container,
     as_input,
     assert_same,
     fitted,
-    frame_libraries,
     input_forms,
     input_kind,
     is_tagger,
@@ -48,8 +50,7 @@ def check_containers(estimator):
 
 def check_frames(estimator):
     """Check that Series and DataFrames are equivalent to lists."""
-    libraries = frame_libraries("pandas", "polars")
-    for library, (form, X) in product(libraries, input_forms(estimator).items()):
+    for library, (form, X) in product((pd, pl), input_forms(estimator).items()):
         columns, is_pairs = {"text": X}, isinstance(X[0], tuple)
         if is_pairs:  # the names that unnamed columns get
             columns = dict(zip(("x0", "x1"), zip(*X, strict=True), strict=True))

@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils import get_tags
 
-from ..sequences import Block, EmbeddedSequences
-from ._checks_data import (
+from sk_metaembed.sequences import Block, EmbeddedSequences
+
+from .data import (
     UNKNOWN_WORDS,
     as_container,
     as_input,

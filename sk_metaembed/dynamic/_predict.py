@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..._core._ragged import span_index
-from ...sequences._api import token_columns
-from .._batches import BucketLoader, SequenceDataset
+from .._core._ragged import span_index
+from ..sequences._api import token_columns
+from ._batches import BucketLoader, SequenceDataset
 
 # Rows of a type table per forward pass.
 _TYPES_PER_BATCH = 16_384

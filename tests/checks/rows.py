@@ -4,8 +4,9 @@ import warnings
 
 import numpy as np
 
-from ..sequences import EmbeddedSequences, TokenSequences
-from ._checks_data import (
+from sk_metaembed.sequences import EmbeddedSequences, TokenSequences
+
+from .data import (
     UNKNOWN_WORDS,
     as_input,
     assert_same,

@@ -1,22 +1,20 @@
 """Input of the checks, and comparison of outputs."""
 
 import re
-import unittest
-from importlib import import_module
-from importlib.util import find_spec
 from itertools import chain
 
 import numpy as np
 from sklearn.base import clone, is_regressor
 from sklearn.utils import get_tags
 
-from ..sequences import Block, EmbeddedSequences, SequencePairs, TokenSequences
-
-WORDS = (
-    *("good", "fine", "great", "happy", "warm", "bright", "sweet", "café"),
-    *("bad", "poor", "awful", "sad", "cold", "dull", "bitter", "東京"),
-    *("the", "film", "was", "and", "very", "plot", "actor", "scene"),
+from sk_metaembed.sequences import (
+    Block,
+    EmbeddedSequences,
+    SequencePairs,
+    TokenSequences,
 )
+from sk_metaembed.utils.estimator_checks import WORDS
+
 UNKNOWN_WORDS = ("zyxwv", "qqqqq", "jjxjj")
 METHODS = (
     "transform",
@@ -31,9 +29,8 @@ _DIMS = {"first": 6, "second": 4}
 
 
 def require(condition, message):
-    """Raise an AssertionError, also under ``python -O`` unlike an assert."""
-    if not condition:
-        raise AssertionError(message)
+    """Raise an AssertionError unless a condition holds."""
+    assert condition, message
 
 
 def require_error(call, pattern, what, errors=(TypeError, ValueError)):
@@ -45,14 +42,6 @@ def require_error(call, pattern, what, errors=(TypeError, ValueError)):
         require(found, f"{what}: the message does not mention {pattern!r}: {error}")
         return
     raise AssertionError(f"{what} raised no error.")
-
-
-def frame_libraries(*names):
-    """Return those of the libraries of data frames that are installed, or skip."""
-    installed = [name for name in names if find_spec(name)]
-    if not installed:
-        raise unittest.SkipTest(f"{' and '.join(names)} not installed.")
-    return [import_module(name) for name in installed]
 
 
 def token_lists():
