@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from .._core._errors import plural
 from .._core._frames import plain_container
-from .._core._messages import plural
 
 # In the order of preference: commas also occur in names, texts and numbers.
 _SEPARATORS = "\t;|,"

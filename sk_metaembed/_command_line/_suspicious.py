@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from .._core._messages import plural
+from .._core._errors import plural
 from ..tables._api import plain_features
 
 _LEAK_R2 = 0.98

@@ -1,14 +1,22 @@
-"""Arithmetic on rows of vectors, and features of pairs of vectors.
+"""Arrays: read-only ones, rows of vectors, and rows of different lengths.
 
 The result of a row does not depend on the other rows: sums run along the row only. In
 `row_product` this holds up to rounding, because a BLAS does the sums.
 """
 
+import warnings
+
 import numpy as np
 from scipy import sparse
 
+from ._errors import plural
+
 _CHUNK = 2048  # rows that stay in a processor's cache between two passes
 _TILE = 256  # rows per matrix product
+_SPANS = 1 << 16  # bytes gathered at once
+# A vector is long from this many times the length of the others on: means and variances
+# would then be those of this vector alone. Fewer rows are not compared.
+_LONG, _FEW_ROWS = 300, 10
 
 
 def read_only(array):
@@ -45,6 +53,26 @@ def is_immutable(array):
             return buffer.readonly
     except TypeError:  # memory of another library, which has its own rules
         return False
+
+
+class Immutable:
+    """Base of containers that many users share: their attributes cannot be set."""
+
+    __slots__ = ()
+
+    def _assign(self, **values):
+        """Set attributes, for constructors and results that are computed later."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name, value):
+        delattr(self, name)
+
+    def __delattr__(self, name):
+        raise AttributeError(
+            f"{type(self).__name__} is immutable: cannot change {name!r}. Build a new "
+            "one."
+        )
 
 
 def chunks(n_rows):
@@ -140,3 +168,63 @@ def pair_features(u, v, features=PAIR_FEATURES):
     if sparse.issparse(u):
         return sparse.hstack([_SPARSE[name](u, v) for name in features], format="csr")
     return np.concatenate([_DENSE[name](u, v) for name in features], axis=1)
+
+
+def length_limit(norms):
+    """Return the length above which vectors count as errors, by that of 99% of them."""
+    norms = norms[norms > 0]
+    if len(norms) < _FEW_ROWS:
+        return np.inf
+    return _LONG * np.quantile(norms, 0.99, method="lower")
+
+
+def warn_of_long(name, rows):
+    """Warn of the rows of a block that are left out."""
+    warnings.warn(
+        f"Block {name!r}: {plural(len(rows), 'vector')} longer than {_LONG} times the "
+        f"length of the others, the first in row {rows[0]} of its values. Means and "
+        "variances are computed without them. Correct them, or pass preprocess='unit' "
+        "to the source.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def offsets_of(lengths):
+    """Return where each row of a ragged array begins, and the end of the last."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def gather_index(offsets, rows):
+    """Return the positions of some rows of a ragged array, and their new offsets."""
+    lengths = np.diff(offsets)[rows]
+    return ranges(offsets[:-1][rows], lengths), offsets_of(lengths)
+
+
+def ranges(starts, lengths):
+    """Return the integers of ranges, one range after the other.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    offsets = offsets_of(lengths)
+    return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+
+
+def gather_spans(buffer, starts, ends, separator):
+    """Return the bytes of spans, each followed by a separator, and their offsets."""
+    offsets = np.concatenate([[0], np.cumsum(ends - starts + 1)])
+    gathered = np.empty(offsets[-1], dtype=buffer.dtype)
+    # In chunks, because the position of each byte takes 8 bytes.
+    marks = np.searchsorted(offsets, np.arange(0, offsets[-1], _SPANS))
+    bounds = np.unique([*marks, len(starts)]).tolist()
+    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+        begin, end = offsets[first], offsets[last]
+        sizes = np.diff(offsets[first : last + 1])
+        positions = np.repeat(starts[first:last] - offsets[first:last], sizes)
+        positions += np.arange(begin, end)
+        buffer.take(positions, out=gathered[begin:end], mode="clip")
+    gathered[offsets[1:] - 1] = separator
+    return gathered, offsets

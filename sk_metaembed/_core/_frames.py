@@ -4,7 +4,7 @@ import decimal
 
 import numpy as np
 
-from ._messages import short_repr
+from ._errors import short_repr
 
 _MISSING = "NAType", "NaTType", "MaskedConstant"
 _SCALARS = float, np.number, np.datetime64, np.timedelta64, decimal.Decimal

@@ -1,11 +1,56 @@
-"""Products of weights; weights and groups for estimators, without routing."""
+"""Weights of rows: checks, products, and what reaches the steps of a pipeline."""
 
 import numpy as np
 from sklearn import config_context
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
 
-from ._sklearn import check_sample_weight
+from ._errors import short_repr
+
+
+def check_sample_weight(sample_weight, X, name="sample_weight"):
+    """Return weights, one per row of X, or raise a ValueError that names the row.
+
+    None gives each row the weight 1. As scikit-learn's function of this name, whose
+    messages do not say what to do, and whose old versions accept zeros only.
+    """
+    n_rows = len(X)
+    if sample_weight is None:
+        return np.ones(n_rows)
+    try:
+        weights = np.ma.array(sample_weight, dtype=np.float64, copy=True)
+        weights = weights.filled(np.nan)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must have a number per row, got {short_repr(sample_weight)}."
+        ) from None
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"{name} must have a number for each of the {n_rows} rows of X, got shape "
+            f"{weights.shape}."
+        )
+    is_valid = np.isfinite(weights) & (weights >= 0)
+    if not is_valid.all():
+        row = int(is_valid.argmin())
+        raise ValueError(
+            f"{name} must be finite numbers of 0 or more, got {weights[row]} at row "
+            f"{row}."
+        )
+    if not weights.any():
+        if name != "sample_weight":
+            raise ValueError(f"{name} is 0 for all rows.")
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if total > np.finfo(np.float32).max:  # in which some models compute
+        row = int(weights.argmax())
+        raise ValueError(
+            f"{name} sums to {total:.2g}, more than float32 holds; the largest "
+            f"is {weights[row]:.2g} at row {row}. Divide the weights by their maximum."
+        )
+    return weights
 
 
 def relative_weights(factors):

@@ -11,8 +11,7 @@ import numba
 import numpy as np
 from numba.extending import overload
 
-from ._bytes_numba import prefetch
-from ._numba import cached_njit
+from ._numba import cached_njit, prefetch
 
 _AHEAD = 8  # rows between the request of one and its use
 _CACHED = 1 << 21  # bytes of a table that needs no requests

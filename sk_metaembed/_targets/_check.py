@@ -9,6 +9,7 @@ from decimal import Decimal
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
+from .._core._errors import plural, short_repr
 from .._core._frames import (
     column_names,
     is_missing,
@@ -16,7 +17,6 @@ from .._core._frames import (
     plain_str,
     read_frame,
 )
-from .._core._messages import plural, short_repr
 
 _BINARIZE = (
     "Turn sets of labels into an indicator matrix with "

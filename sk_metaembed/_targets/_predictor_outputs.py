@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
-from .._core._messages import plural, short_repr
+from .._core._errors import plural, short_repr
 from .._core._sample_weights import fit_model
 from .._core._sklearn import parameter_of_pairs
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core._ragged import span_index
+from .._core._arrays import gather_index
 from .._core._sample_weights import relative_weights
 from ..sequences import TokenSequences
 from ..sequences._api import (
@@ -29,7 +29,7 @@ class TokenRows:
         self.offsets = offsets
 
     def __getitem__(self, rows):
-        return self.values[span_index(self.offsets, rows)[0]]
+        return self.values[gather_index(self.offsets, rows)[0]]
 
 
 class TagTarget(Target):

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit, logsumexp, softmax
 from sklearn.utils import column_or_1d
 
-from .._core._named_errors import errors_of_input
+from .._core._errors import prefix_input_errors
 from .._core._sample_weights import relative_weights
 from ._check import (
     as_numbers,
@@ -343,7 +343,7 @@ class MultilabelTarget(Target):
 
         def weights_of_column(j):
             labels = codes[:, j].astype(np.int64)
-            with errors_of_input(f"column {j} of y"):
+            with prefix_input_errors(f"column {j} of y"):
                 return class_weights(class_weight[j], labels, np.arange(2))[labels]
 
         return relative_weights(map(weights_of_column, range(n_columns)))

@@ -1,13 +1,18 @@
-"""The device of a net: its choice, and tensors and recurrent layers on a GPU."""
+"""Where a model is computed: the device of a net, and the threads of BLAS."""
 
 import multiprocessing
 import re
+from contextlib import contextmanager
 
 import numpy as np
+from threadpoolctl import threadpool_limits
+
+from .._io._handle import fork_safe_lock
 
 # Devices on which autocast computes recurrent layers in float16 even if bfloat16 is
 # requested (cuDNN's layers in torch). Gradients would underflow without loss scaling.
 _HALF_UNDER_AUTOCAST = {"cuda"}
+_limiting = fork_safe_lock()
 
 
 def resolve_device(name):
@@ -94,3 +99,22 @@ def fits(array, device):
     # Memory that torch has reserved but not allocated is available too.
     free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return array.nbytes <= free // 2
+
+
+@contextmanager
+def one_blas_thread():
+    """Limit BLAS to one thread, unless another thread of the process has done so.
+
+    Many small products take several times as long in more threads.
+
+    The number of threads belongs to the process, and a limit restores what it found. If
+    two overlapped, the one that ends last would restore the limit of the other.
+    """
+    if not _limiting.acquire(blocking=False):
+        yield
+        return
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            yield
+    finally:
+        _limiting.release()

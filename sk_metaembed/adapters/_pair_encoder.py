@@ -11,14 +11,14 @@ from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
-from .._core._decorators import fit_context, rollback_on_error
+from .._core._estimators import rollback_on_error
 from .._core._frames import (
     check_same_names,
     column_names,
     plain_container,
     record_names,
 )
-from .._core._sklearn import HasMethods
+from .._core._sklearn import HasMethods, fit_context
 from .._core._typing import Container, Names
 from ..sequences import (
     EmbeddedSequences,

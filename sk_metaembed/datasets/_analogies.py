@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._core._messages import short_repr
+from .._core._errors import short_repr
 from ._files import gensim_file
 
 

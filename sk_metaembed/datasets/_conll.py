@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._core._messages import plural, short_repr
+from .._core._errors import plural, short_repr
 from .._core._typing import StrPath
 from .._io._compression import detect_compression
 from ..sequences import TokenSequences

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from .._core._messages import short_repr
+from .._core._errors import short_repr
 from .._io._atomic import atomic_path
 from .._io._compression import MAX_RATIO, is_decompression_bomb
 from .._io._download import download, downloads_root, sha256, url_name

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._core._named_errors import names_errors
+from .._core._errors import prefix_errors
 from ._bunch import make_bunch
 from ._files import RemoteFile, check_choice, data_file, read_rows, read_score
 
@@ -50,7 +50,7 @@ _STS_COLUMNS = "genre, file, year, id, score and two sentences, separated by tab
 _SICK_COLUMNS = "id, two sentences, score and judgment, separated by tabs"
 
 
-@names_errors
+@prefix_errors
 def fetch_sts_benchmark(
     split: Literal["train", "dev", "test"] = "test",
     *,
@@ -135,7 +135,7 @@ def fetch_sts_benchmark(
     )
 
 
-@names_errors
+@prefix_errors
 def fetch_sick(
     split: Literal["train", "trial", "test"] = "test",
     *,

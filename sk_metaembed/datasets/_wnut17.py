@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from sklearn.utils import Bunch
 
-from .._core._named_errors import names_errors
+from .._core._errors import prefix_errors
 from ._conll import load_conll
 from ._files import RemoteFile, check_choice, data_file
 
@@ -31,7 +31,7 @@ _FILES = {
 }
 
 
-@names_errors
+@prefix_errors
 def fetch_wnut17(
     split: Literal["train", "dev", "test"] = "train", *, return_X_y: bool = False
 ) -> Bunch | Any:

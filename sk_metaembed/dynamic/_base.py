@@ -14,17 +14,15 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._checked_parameters import is_integer
-from .._core._decorators import fit_context, rollback_on_error, with_callbacks
-from .._core._messages import short_repr
-from .._core._named_errors import errors_of_input
-from .._core._named_estimators import NamedEstimatorsMixin
-from .._core._sample_weights import relative_weights
+from .._core._errors import prefix_input_errors, short_repr
+from .._core._estimators import NamedEstimatorsMixin, is_integer, rollback_on_error
+from .._core._sample_weights import check_sample_weight, relative_weights
 from .._core._sklearn import (
     CallbackSupportMixin,
     InvalidParameterError,
     VisualBlock,
-    check_sample_weight,
+    fit_context,
+    with_callbacks,
 )
 from .._targets import check_groups, check_target, check_two_classes, make_target
 from ..sequences import EmbeddedInputMixin, SequencePairs
@@ -199,8 +197,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         A keyboard interrupt ends training as early stopping does: with the best weights
         so far. If `fit` fails, the estimator remains as it was before.
         """
-        from .._training._callbacks import reported_fit
         from .._training._device import resolve_device
+        from .._training._nets import reported_fit
         from ._batches import count_batches
         from ._net import explained_memory_errors, make_net, train
 
@@ -476,11 +474,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             )
         if X_val is None:
             return None
-        with errors_of_input("X_val"):
+        with prefix_input_errors("X_val"):
             X_val = self._read_fitted(X_val)
         if len(X_val) == 0:
             raise ValueError("X_val holds no sequences. Leave it out.")
-        with errors_of_input("y_val"):
+        with prefix_input_errors("y_val"):
             y_val = self._read_target(y_val, X_val)
             codes = self._target.encode_held_out(y_val)
             weights = self._target.row_weights(self.class_weight, codes)

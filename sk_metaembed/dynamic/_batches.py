@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from .._core._ragged import span_index
+from .._core._arrays import gather_index
 from .._training._device import fits, send
 from ..sequences import SequencePairs
 from ..sequences._api import LEVELS
@@ -352,7 +352,7 @@ class SequenceData:
     def batch(self, rows):
         """Return the `Batch` of the given rows."""
         sequences = self._sequences(rows)
-        positions, offsets = span_index(self.offsets, sequences)
+        positions, offsets = gather_index(self.offsets, sequences)
         lengths, made = np.diff(offsets), {}
         read, joint = positions, None
         if self._joint_codes is not None:
@@ -446,7 +446,7 @@ class SequenceData:
 
         None for sources of tokens or sequences.
         """
-        positions = span_index(self.offsets, self._sequences(rows))[0]
+        positions = gather_index(self.offsets, self._sequences(rows))[0]
         return [
             source.pieces.batch(np.unique(source.codes[positions]), torch.from_numpy)
             if source.reads_types
@@ -461,7 +461,10 @@ class SequenceData:
         and sequences, where the source has a vector.
         """
         sequences = self._sequences(rows)
-        used = {"sequence": sequences, "token": span_index(self.offsets, sequences)[0]}
+        used = {
+            "sequence": sequences,
+            "token": gather_index(self.offsets, sequences)[0],
+        }
         used["type"] = np.unique(self.codes[used["token"]])
         rows_of = [(block, used[block.level]) for block in self.blocks]
         return [standardization(each, rows[each.known[rows]]) for each, rows in rows_of]

@@ -11,7 +11,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
-from .._core._decorators import rollback_on_error
+from .._core._estimators import rollback_on_error
 from .._core._sklearn import StrOptions
 from .._core._typing import RandomState
 from ..sequences import EmbeddedSequences, SequencePairs

@@ -19,13 +19,15 @@ from skorch.callbacks import (
 from skorch.utils import noop
 from torch import nn
 
-from .._training._callbacks import (
+from .._training._nets import (
     FlushDenormals,
     StopOnRequest,
+    available_device,
     cloned_callbacks,
+    net_state_dict,
+    restore_net,
     run_epochs,
 )
-from .._training._net_state import available_device, net_state_dict, restore_net
 from .._training._random import local_generators, swap_default_generators
 from ._batches import BucketLoader
 

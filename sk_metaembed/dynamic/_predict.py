@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core._ragged import span_index
+from .._core._arrays import gather_index
 from ..sequences._api import token_columns
 from ._batches import BucketLoader, SequenceDataset
 
@@ -31,7 +31,7 @@ def predict_rows(net, data, function, dim, *, per_token=False):
     everything = SequenceDataset(data, np.arange(len(data)))
     batches = (batch for batch, _ in BucketLoader(everything, net.batch_size))
     for rows, result in net.map_batches(function, batches):
-        values[span_index(data.offsets, rows)[0] if per_token else rows] = result
+        values[gather_index(data.offsets, rows)[0] if per_token else rows] = result
     return values
 
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from .._core._arrays import row_norms, vary_by_rounding
-from .._core._long_rows import length_limit, warn_of_long
+from .._core._arrays import length_limit, row_norms, vary_by_rounding, warn_of_long
 
 _ROWS_PER_PART = 4096
 

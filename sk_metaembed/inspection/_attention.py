@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core._named_errors import names_errors
+from .._core._errors import prefix_errors
 from .._pipelines import find_step
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _TIE_TOLERANCE = 1e-6
 
 
-@names_errors
+@prefix_errors
 def attention_weights(estimator: Any, X: Any) -> pd.DataFrame:
     """Return the weight of each source at each token, from a whole pipeline.
 

@@ -15,8 +15,7 @@ from sklearn.utils import check_random_state
 
 from .._core._arrays import normalize_rows
 from .._core._copies import find_copies
-from .._core._messages import plural, short_repr
-from .._core._named_errors import names_errors
+from .._core._errors import plural, prefix_errors, short_repr
 from .._core._optional import progress_bar
 from .._core._sample_weights import fit_model
 from .._core._sklearn import safe_indexing
@@ -62,7 +61,7 @@ _FIXED = (FunctionEmbedding, TransformerEmbedding)
 _IMPORTANCE_ROWS = 1000  # per fold, at most
 
 
-@names_errors
+@prefix_errors
 def compare_sources(
     sources: Any,
     X: Texts | pd.DataFrame,

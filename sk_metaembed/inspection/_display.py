@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core._named_errors import NamedErrorsMixin
+from .._core._errors import NamedErrorsMixin
 from ._style import bar_style
 
 _BAR_LABEL = {

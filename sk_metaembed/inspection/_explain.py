@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._named_errors import names_errors
+from .._core._errors import prefix_errors
 from .._core._sklearn import safe_indexing
 from .._core._typing import SupportsPredict
 from .._pipelines import replace_steps, unwrap_fitted
@@ -23,7 +23,7 @@ _METHODS = ("auto", "exact", "occlusion")
 _TOKENS_AT_ONCE = 1 << 18  # tokens of shortened texts predicted together
 
 
-@names_errors
+@prefix_errors
 def explain(
     estimator: SupportsPredict,
     X: Any,

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from .._core._messages import short_repr
+from .._core._errors import short_repr
 from .._core._sklearn import safe_indexing
 from .._pipelines import flat_steps, replace_steps
 from ..sequences import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._core._named_errors import NamedErrorsMixin
+from .._core._errors import NamedErrorsMixin
 from ..sequences import TokenSequences
 from ..sequences._api import display_word, token_columns
 from ._attention import dominant_source, find_attention_step, has_pairs, weight_columns

@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._decorators import fit_context, rollback_on_error
+from .._core._estimators import rollback_on_error
+from .._core._sklearn import fit_context
 from .._core._typing import Names
 from ..sequences import EmbeddedInputMixin, EmbeddedSequences, SequencesOutputMixin
 from ..sequences._api import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._arrays import chunks, row_norms
-from .._core._long_rows import length_limit, warn_of_long
+from .._core._arrays import chunks, length_limit, row_norms, warn_of_long
 from .._core._sklearn import COUNT
 from .._core._typing import Names
 from ..pooling._api import sequence_blocks

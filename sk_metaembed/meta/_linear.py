@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core._arrays import chunks, normalize_rows, row_norms, row_product
-from .._core._checked_parameters import is_real
+from .._core._estimators import is_real
 
 
 class SourceMap(NamedTuple):

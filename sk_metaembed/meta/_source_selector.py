@@ -18,9 +18,9 @@ from sklearn.base import (
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._decorators import fit_context, rollback_on_error
+from .._core._estimators import rollback_on_error
 from .._core._sample_weights import fit_params
-from .._core._sklearn import COUNT, HasMethods, Interval, StrOptions
+from .._core._sklearn import COUNT, HasMethods, Interval, StrOptions, fit_context
 from .._core._typing import Names
 from .._targets import (
     check_groups,

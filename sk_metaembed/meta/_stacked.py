@@ -22,11 +22,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import inverse_norms
-from .._core._decorators import available_if, fit_context, rollback_on_error
-from .._core._messages import short_repr
-from .._core._named_estimators import NamedEstimatorsMixin
-from .._core._sample_weights import with_class_weights
-from .._core._sklearn import HasMethods, check_sample_weight
+from .._core._errors import short_repr
+from .._core._estimators import NamedEstimatorsMixin, rollback_on_error
+from .._core._sample_weights import check_sample_weight, with_class_weights
+from .._core._sklearn import HasMethods, available_if, fit_context
 from .._core._typing import Names
 from .._pipelines import flat_steps
 from .._targets import (

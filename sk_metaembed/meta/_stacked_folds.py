@@ -14,7 +14,7 @@ import numpy as np
 from sklearn import model_selection as sk
 from sklearn.utils import check_random_state
 
-from .._core._messages import plural
+from .._core._errors import plural
 
 _FOLDS = 5
 _FEW_FOLDS = 3  # with many rows, which need no large training parts

@@ -20,7 +20,7 @@ from .._core._arrays import vary_by_rounding
 from .._core._sample_weights import fit_model
 from .._pipelines import flat_steps
 from .._targets import decision_values, errors_of_model, per_column
-from .._training._one_blas_thread import one_blas_thread
+from .._training._device import one_blas_thread
 from ..sequences._api import explained_token_errors
 from ._stacked_linear import LinearFit
 from ._stacked_rows import FORMS

@@ -12,8 +12,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
 from .._core._arrays import normalize_rows
-from .._core._checked_parameters import is_integer
-from .._core._named_errors import names_errors
+from .._core._errors import prefix_errors
+from .._core._estimators import is_integer
 from .._core._typing import WordEmbedding
 from .._pipelines import lookup_vectors
 from ..sequences._api import canonical_words
@@ -52,7 +52,7 @@ def analogy_score(
 ) -> Bunch: ...
 
 
-@names_errors
+@prefix_errors
 def analogy_score(
     embedding: WordEmbedding,
     questions: ArrayLike,

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .._core._checked_parameters import is_integer
-from .._core._named_errors import names_errors
+from .._core._errors import prefix_errors
+from .._core._estimators import is_integer
 from .._core._typing import WordEmbedding
 from .._pipelines import embedding_input, lookup_known
 from ..sequences import check_tokens
 
 
-@names_errors
+@prefix_errors
 def coverage_report(
     embedding: WordEmbedding, X: Any, *, n_unknown: int = 10
 ) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from .._core._arrays import infinite_rows
-from .._core._named_errors import names_errors
+from .._core._errors import prefix_errors
 from .._core._typing import SupportsTransform
 from ..sequences import EmbeddedSequences
 from ._validation import check_option, check_scores, check_text_pairs
@@ -40,7 +40,7 @@ def sentence_similarity_score(
 ) -> Bunch: ...
 
 
-@names_errors
+@prefix_errors
 def sentence_similarity_score(
     estimator: SupportsTransform,
     pairs: ArrayLike,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import classification_report, precision_recall_fscore_support
 
-from .._core._named_errors import errors_of_input, names_errors
+from .._core._errors import prefix_errors, prefix_input_errors
 from .._core._typing import Tags, Texts
 from ..sequences import EmbeddedSequences, check_tokens
 from ..sequences._api import check_scheme, read_tags, tags_to_spans
@@ -48,7 +48,7 @@ def _label_codes(y_true, y_pred, scheme, invalid, labels, level, tokens):
     if isinstance(tokens, EmbeddedSequences):
         tokens = tokens.tokens
     elif tokens is not None:
-        with errors_of_input("tokens"):
+        with prefix_input_errors("tokens"):
             tokens = check_tokens(tokens)
     elif level == "surface":
         raise ValueError(
@@ -116,7 +116,7 @@ def span_f1_score(
 ) -> NDArray[np.float64]: ...
 
 
-@names_errors
+@prefix_errors
 def span_f1_score(
     y_true: Tags,
     y_pred: Tags,
@@ -245,7 +245,7 @@ def span_classification_report(
 ) -> dict[str, dict[str, float]]: ...
 
 
-@names_errors
+@prefix_errors
 def span_classification_report(
     y_true: Tags,
     y_pred: Tags,

@@ -11,7 +11,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
 from .._core._arrays import normalize_rows
-from .._core._named_errors import names_errors
+from .._core._errors import prefix_errors
 from .._core._typing import WordEmbedding
 from .._pipelines import lookup_vectors
 from ._validation import check_option, check_scores, check_words
@@ -43,7 +43,7 @@ def word_similarity_score(
 ) -> Bunch: ...
 
 
-@names_errors
+@prefix_errors
 def word_similarity_score(
     embedding: WordEmbedding,
     pairs: ArrayLike,

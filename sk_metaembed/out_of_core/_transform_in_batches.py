@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from .._core._named_errors import names_errors
+from .._core._errors import prefix_errors
 from .._core._optional import progress_bar
 from .._core._sklearn import (
     COUNT,
@@ -48,7 +48,7 @@ _ARROW = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": 
 _OTHER_FORMATS = {".csv", ".tsv", ".xlsx", ".xls", ".orc", ".zip", ".npy", ".pkl"}
 
 
-@names_errors
+@prefix_errors
 def transform_in_batches(
     pipeline: Any,
     source: Any,

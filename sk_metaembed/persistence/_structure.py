@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core._named_errors import errors_of_input
+from .._core._errors import prefix_input_errors
 from .._io._atomic import cache_home, errors_of_folder, publish
 from .._io._handle import Handle
 from ..vectors import WordVectors
@@ -328,7 +328,7 @@ def _encode_handle(handle, bundle, files, where):
     if bundle or not content:
         prefix = f"{cls.__name__}/{handle.fingerprint[:32]}"
         content = {**content, "bundled": prefix}
-        with errors_of_input(where):
+        with prefix_input_errors(where):
             new = handle._files().items()
         files.update({f"{prefix}/{name}": data for name, data in new})
     module, name = saved_name(cls)

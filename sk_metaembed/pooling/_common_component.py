@@ -12,9 +12,8 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._core._arrays import chunks
-from .._core._checked_parameters import CheckedParametersMixin
-from .._core._decorators import fit_context, rollback_on_error
-from .._core._sklearn import COUNT
+from .._core._estimators import CheckedParametersMixin, rollback_on_error
+from .._core._sklearn import COUNT, fit_context
 
 _LEAST_RATIO = 1e-5  # of singular values in float32, which has noise of 1e-7
 

@@ -13,10 +13,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import infinite_rows
-from .._core._checked_parameters import is_real
-from .._core._decorators import fit_context, rollback_on_error
-from .._core._messages import short_repr
-from .._core._sklearn import COUNT, POSITIVE, StrOptions
+from .._core._errors import short_repr
+from .._core._estimators import is_real, rollback_on_error
+from .._core._sklearn import COUNT, POSITIVE, StrOptions, fit_context
 from .._core._typing import Names
 from ..sequences import Block, EmbeddedInputMixin, EmbeddedSequences
 from ..sequences._api import block_dims, check_embedded, look_up

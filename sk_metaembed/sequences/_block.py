@@ -7,8 +7,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._core._arrays import chunks, immutable, infinite_rows, read_only
-from .._core._immutable import Immutable
+from .._core._arrays import Immutable, chunks, immutable, infinite_rows, read_only
 from .._io._temp_memmap import is_temp_memmap
 
 LEVELS = ("sequence", "type", "token")

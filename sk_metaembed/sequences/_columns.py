@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from .._core._errors import plural, short_repr
 from .._core._frames import as_list, column_names, read_frame
-from .._core._messages import plural, short_repr
 from ._embedded_sequences import EmbeddedSequences
 from ._row_errors import is_token_list, kind
 from ._token_sequences import TokenSequences

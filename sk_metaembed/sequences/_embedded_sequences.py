@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._core._ragged import span_index
+from .._core._arrays import gather_index
 from ._block import LEVELS, Block, Level
 from ._html import embedded_html
 from ._indexing import Rows
@@ -231,7 +231,7 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
         return self[[i]]._token_values()
 
     def _take(self, rows):
-        positions, _ = span_index(self.tokens.offsets, rows)
+        positions, _ = gather_index(self.tokens.offsets, rows)
         return self._select_tokens(self.tokens[rows], positions, rows)
 
     def _select_tokens(self, tokens, positions, rows):

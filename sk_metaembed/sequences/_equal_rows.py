@@ -4,9 +4,8 @@ import warnings
 
 import numpy as np
 
-from .._core._arrays import chunks
-from .._core._messages import plural
-from .._core._ragged import ranges, span_index
+from .._core._arrays import chunks, gather_index, ranges
+from .._core._errors import plural
 from ._sequence_pairs import SequencePairs, tokens_of
 
 _MOST_LINKED = 0.1  # of all pairs, by texts that they share
@@ -75,8 +74,8 @@ def _are_equal(tokens, rows, others):
     candidates = np.flatnonzero(are_equal)
     for part in chunks(len(candidates)):
         chosen = candidates[part]
-        places, offsets = span_index(tokens.offsets, rows[chosen])
-        others_places, _ = span_index(tokens.offsets, others[chosen])
+        places, offsets = gather_index(tokens.offsets, rows[chosen])
+        others_places, _ = gather_index(tokens.offsets, others[chosen])
         same = tokens.codes[places] == tokens.codes[others_places]
         are_equal[chosen] = np.logical_and.reduceat(same, offsets[:-1])
     return are_equal

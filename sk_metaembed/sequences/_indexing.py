@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, ov
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core._checked_parameters import is_integer
-from .._core._immutable import Immutable
+from .._core._arrays import Immutable
+from .._core._estimators import is_integer
 
 _Row = TypeVar("_Row")
 

@@ -15,13 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin
 
-from .._core._checked_parameters import CheckedParametersMixin
-from .._core._sklearn import (
-    StrOptions,
-    auto_wrap_is_configured,
-    check_sample_weight,
-    get_output_config,
-)
+from .._core._estimators import CheckedParametersMixin
+from .._core._sample_weights import check_sample_weight
+from .._core._sklearn import StrOptions, auto_wrap_is_configured, get_output_config
 from .._core._typing import Container, Tags
 from ._embedded_sequences import EmbeddedSequences
 from ._indexing import Rows

@@ -7,8 +7,8 @@ from enum import Enum
 
 import numpy as np
 
+from .._core._errors import short_repr
 from .._core._frames import is_missing, plain_str
-from .._core._messages import short_repr
 
 TEXT, TOKEN_LIST = "a str", "a list of str"
 TEXT_OR_TOKENS = f"{TEXT} or {TOKEN_LIST}"

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from .._core._errors import plural, prefix_errors, short_repr
 from .._core._frames import pandas_index, plain_container, read_frame
-from .._core._messages import plural, short_repr
-from .._core._named_errors import names_errors
 from ._columns import refuse_other_rows, row_cells
 from ._embedded_sequences import EmbeddedSequences
 from ._html import pairs_html
@@ -89,7 +88,7 @@ class SequencePairs(Rows[tuple[Any, Any]]):
         self._assign(sequences=sequences)
 
     @classmethod
-    @names_errors
+    @prefix_errors
     def from_lists(cls, pairs: Iterable[Iterable[Iterable[str]]]) -> Self:
         """Build from pairs of token lists; use `PairEncoder` for texts.
 

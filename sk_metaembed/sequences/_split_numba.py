@@ -5,8 +5,7 @@ Imported only for input that is long enough to justify loading numba.
 
 import numpy as np
 
-from .._kernels._bytes_numba import code_point, hash_bytes, prefetch, same_bytes
-from .._kernels._numba import cached_njit
+from .._kernels._numba import cached_njit, code_point, hash_bytes, prefetch, same_bytes
 from ._characters import BOUNDARY
 
 _AHEAD = 16  # spans between the request of a slot, of its record, and their use

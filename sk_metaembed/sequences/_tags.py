@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core._messages import plural, short_repr
-from .._core._named_errors import errors_of_input, names_errors
+from .._core._errors import plural, prefix_errors, prefix_input_errors, short_repr
 from .._core._typing import Tags
 from ._row_errors import is_token_list, kind, plain_tokens
 from ._token_sequences import TokenSequences
@@ -59,7 +58,7 @@ def _from_rows(y, name):
     if is_matrix and isinstance(y[0, 0], str):
         rows = list(y)  # sentences of equal length that numpy made a matrix
     else:
-        with errors_of_input(name):
+        with prefix_input_errors(name):
             rows = read_rows(y)
     for i, row in enumerate(rows):
         if not is_token_list(row):
@@ -278,7 +277,7 @@ def _written(tags, scheme):
     return written
 
 
-@names_errors
+@prefix_errors
 def convert_tags(y: Tags, to: Literal["IOB2", "IOBES"]) -> NDArray[np.object_]:
     """Convert tags to another scheme.
 

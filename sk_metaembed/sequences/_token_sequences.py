@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from .._core._arrays import chunks, read_only
+from .._core._arrays import chunks, gather_index, read_only
 from .._core._frames import plain_str
-from .._core._ragged import span_index
 from ._html import tokens_html
 from ._indexing import Rows
 from ._row_errors import plain_tokens
@@ -347,7 +346,7 @@ class TokenSequences(Rows[list[str]]):
         return self.types[codes].tolist()
 
     def _take(self, rows):
-        positions, offsets = span_index(self.offsets, rows)
+        positions, offsets = gather_index(self.offsets, rows)
         row_info = self._row_info.take(rows)
         return self._trusted(self.types, self.codes[positions], offsets, row_info)
 

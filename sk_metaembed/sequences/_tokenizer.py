@@ -13,9 +13,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from .._core._decorators import fit_context
 from .._core._frames import as_list
-from .._core._sklearn import StrOptions
+from .._core._sklearn import StrOptions, fit_context
 from .._core._typing import Names, Texts
 from ._characters import run_rule
 from ._mixins import MISSING_CONSTRAINT, SequencesOutputMixin

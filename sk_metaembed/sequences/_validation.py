@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from .._core._errors import short_repr
 from .._core._frames import (
     as_list,
     is_missing,
@@ -25,7 +26,6 @@ from .._core._frames import (
     plain_str,
     read_frame,
 )
-from .._core._messages import short_repr
 from .._core._typing import Texts
 from ._embedded_sequences import EmbeddedSequences
 from ._row_errors import (

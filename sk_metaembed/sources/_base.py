@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks, normalize_rows
-from .._core._decorators import fit_context, rollback_on_error
-from .._core._messages import plural, short_repr
-from .._core._sklearn import StrOptions
+from .._core._errors import plural, short_repr
+from .._core._estimators import rollback_on_error
+from .._core._sklearn import StrOptions, fit_context
 from .._core._typing import Names, Texts
 from .._io._temp_memmap import is_temp_memmap, memmap_zeros
 from ..sequences import Block, EmbeddedSequences, SequencesOutputMixin, check_tokens

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._core._messages import short_repr
+from .._core._errors import short_repr
 from .._core._sklearn import COUNT, StrOptions
 from .._core._typing import StrPath
 from .._io._atomic import exclusive_lock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .._core._named_errors import names_errors
+from .._core._errors import prefix_errors
 from ..vectors import WordVectors
 from ._base import BaseEmbedding
 from ._folder_kind import STATIC_MODULES, source_of_folder
@@ -33,7 +33,7 @@ _WORD_PACKAGES = ("spacy", "fasttext", "floret", "gensim")
 _GENSIM = ("glove-", "word2vec-", "fasttext-", "conceptnet-", "__testing_")
 
 
-@names_errors
+@prefix_errors
 def make_embedding(model: Any, **options: Any) -> BaseEmbedding:
     """Make the source for a model, with the class that its files require.
 

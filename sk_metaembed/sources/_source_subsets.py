@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import combinations
 
-from .._core._named_errors import names_errors
+from .._core._errors import prefix_errors
 from ._union import EmbeddingUnion
 
 
-@names_errors
+@prefix_errors
 def source_subsets(
     names: Iterable[str] | EmbeddingUnion,
     *,

@@ -13,8 +13,8 @@ from sklearn.utils import Bunch, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._messages import short_repr
-from .._core._named_estimators import NamedEstimatorsMixin
+from .._core._errors import short_repr
+from .._core._estimators import NamedEstimatorsMixin
 from .._core._sklearn import VisualBlock, print_elapsed_time
 from .._core._typing import Names
 from ..sequences import EmbeddedInputMixin, EmbeddedSequences, TokenSequences

@@ -16,8 +16,8 @@ from numbers import Number
 
 import numpy as np
 
+from .._core._errors import short_repr
 from .._core._frames import is_missing
-from .._core._messages import short_repr
 from .._core._optional import pandas as pd
 from ._durations import is_duration, seconds_of
 from ._missing import is_missing_anywhere

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._core._messages import short_repr
+from .._core._errors import short_repr
 from ._cells import typed_text
 from ._codes import codes_by_float, find_codes, is_rounded, may_be_rounded
 from ._column_kinds import ColumnKind, as_noun, column_kind

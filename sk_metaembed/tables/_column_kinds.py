@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core._messages import plural, short_repr
+from .._core._errors import plural, short_repr
 from ._cells import distinct, number_text
 from ._date_order import choose_order, first_ambiguous
 from ._date_parts import DateFormat, date_format

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .._core._checked_parameters import CheckedParametersMixin
-from .._core._named_estimators import NamedEstimatorsMixin
+from .._core._estimators import CheckedParametersMixin, NamedEstimatorsMixin
 from ..sources import make_embedding_union
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sklearn.base import is_regressor
 
-from .._core._named_errors import names_errors
+from .._core._errors import prefix_errors
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..sequences import Tokenizer
 from ..sources import EmbeddingUnion
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
 
-@names_errors
+@prefix_errors
 def make_text_pipeline(
     estimator: Any = "classifier",
     sources: Sequence[Any] | None = None,
@@ -120,7 +120,7 @@ def make_text_pipeline(
     return Pipeline([*steps, ("model", model)])
 
 
-@names_errors
+@prefix_errors
 def make_table_pipeline(
     estimator: Any = "classifier",
     sources: Sequence[Any] | None = None,

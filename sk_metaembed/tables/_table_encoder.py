@@ -15,16 +15,17 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._copies import find_copies
-from .._core._decorators import fit_context, rollback_on_error, with_callbacks
-from .._core._fit_tasks import fit_task, part_tasks
+from .._core._errors import plural
+from .._core._estimators import fit_task, part_tasks, rollback_on_error
 from .._core._frames import plain_container, record_names, unique_names
-from .._core._messages import plural
+from .._core._sample_weights import check_sample_weight
 from .._core._sklearn import (
     COUNT,
     CallbackSupportMixin,
     StrOptions,
-    check_sample_weight,
+    fit_context,
     get_output_config,
+    with_callbacks,
 )
 from .._core._typing import Names
 from .._targets import check_groups

@@ -23,14 +23,17 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
-from .._core._checked_parameters import CheckedParametersMixin
 from .._core._copies import find_copies
-from .._core._decorators import fit_context, rollback_on_error, with_callbacks
-from .._core._fit_tasks import fit_task, part_tasks
-from .._core._messages import plural
+from .._core._errors import plural
+from .._core._estimators import (
+    CheckedParametersMixin,
+    fit_task,
+    part_tasks,
+    rollback_on_error,
+)
 from .._core._optional import progress_bar
-from .._core._sample_weights import with_class_weights
-from .._core._sklearn import CallbackSupportMixin, check_sample_weight
+from .._core._sample_weights import check_sample_weight, with_class_weights
+from .._core._sklearn import CallbackSupportMixin, fit_context, with_callbacks
 from .._targets import (
     check_groups,
     check_predictor,
@@ -38,7 +41,7 @@ from .._targets import (
     errors_of_model,
     read_target,
 )
-from .._training._one_blas_thread import one_blas_thread
+from .._training._device import one_blas_thread
 from ._numbers_input import NumbersInputMixin, as_float32, offset
 
 _LEARNERS = ("boosting", "trees", "linear")

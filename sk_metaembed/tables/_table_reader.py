@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from .._core._errors import plural, short_repr
 from .._core._frames import plain_container
-from .._core._messages import plural, short_repr
 from .._core._optional import pandas as pd
 from ..sequences._api import refuse_other_rows, rows_of_cells
 from ._cells import read_cells

@@ -13,7 +13,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._decorators import fit_context, rollback_on_error
+from .._core._errors import plural, short_repr
+from .._core._estimators import rollback_on_error
 from .._core._frames import (
     check_names,
     check_same_names,
@@ -21,8 +22,7 @@ from .._core._frames import (
     record_names,
     unique_names,
 )
-from .._core._messages import plural, short_repr
-from .._core._sklearn import COUNT, NATURAL, HasMethods, StrOptions
+from .._core._sklearn import COUNT, NATURAL, HasMethods, StrOptions, fit_context
 from .._core._typing import Names
 from .._targets import check_target
 from ..meta import BlockPCA

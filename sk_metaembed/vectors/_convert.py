@@ -12,7 +12,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 
-from .._core._checked_parameters import is_integer
+from .._core._estimators import is_integer
 from .._io._atomic import atomic_path, cache_home, publish
 from ._detect_format import detect
 from ._gensim import read_gensim

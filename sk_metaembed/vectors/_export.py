@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from .._core._errors import prefix_errors
 from .._core._frames import plain_str
-from .._core._named_errors import names_errors
 from .._core._typing import StrPath, WordEmbedding
 from .._io._atomic import atomic_path
 from .._pipelines import lookup_vectors
@@ -83,7 +83,7 @@ class ExportReport:
     unknown: tuple[str, ...] = field(repr=False)
 
 
-@names_errors
+@prefix_errors
 def export_vectors(
     embedding: WordEmbedding,
     words: Iterable[str],

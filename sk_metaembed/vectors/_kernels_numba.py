@@ -6,8 +6,14 @@ a Python object.
 
 import numpy as np
 
-from .._kernels._bytes_numba import hash_bytes, low_bytes, prefetch, same_bytes
-from .._kernels._numba import cached_njit, inlined_njit
+from .._kernels._numba import (
+    cached_njit,
+    hash_bytes,
+    inlined_njit,
+    low_bytes,
+    prefetch,
+    same_bytes,
+)
 
 LONGEST = 255  # largest stored word length; longer words store this value
 _AHEAD = 16  # words between the request of a slot and its use

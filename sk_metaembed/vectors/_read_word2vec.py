@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core._messages import short_repr
+from .._core._errors import short_repr
 from .._core._optional import progress_bar
 from .._io._compression import MAX_RATIO, detect_compression, is_decompression_bomb
 from ._store import Floret, PackedWords, StoreWriter, is_floret

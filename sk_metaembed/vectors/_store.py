@@ -25,8 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core._arrays import infinite_rows
-from .._core._ragged import gather_spans
+from .._core._arrays import gather_spans, infinite_rows
 from .._kernels._compiled import use_compiled
 
 STORE_VERSION = 2

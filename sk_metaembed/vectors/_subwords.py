@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 from scipy.sparse import csr_array
 
-from .._core._ragged import offsets_of
+from .._core._arrays import offsets_of
 from .._kernels._compiled import use_compiled
 from ._store import pack
 

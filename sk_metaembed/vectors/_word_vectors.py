@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._core._immutable import Immutable
+from .._core._arrays import Immutable
 from .._core._typing import StrPath
 from .._io._atomic import this_user
 from .._io._handle import Handle, shared

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sk_metaembed._core._sklearn import check_sample_weight
+from sk_metaembed._core._sample_weights import check_sample_weight
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Tensors and recurrent layers on a GPU, as far as a CPU can tell."""
+"""Tensors and recurrent layers on a GPU, as far as a CPU can tell; threads of BLAS."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -60,3 +63,23 @@ def test_tables_that_do_not_fit_are_sent_by_batch(monkeypatch):
     np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), expected[0])
     assert model.attention_weights(X).equals(expected[1])
     assert model.fit(only_types, y).attention_weights(only_types).equals(words)
+
+
+def test_the_thread_that_limits_restores(monkeypatch):
+    numbers = [2]
+
+    @contextmanager
+    def limits(number, user_api):
+        before = numbers[-1]
+        numbers.append(number)
+        yield
+        numbers.append(before)
+
+    monkeypatch.setattr(_device, "threadpool_limits", limits)
+    first, second = (_device.one_blas_thread() for _ in range(2))
+    first.__enter__()
+    with ThreadPoolExecutor(1) as other:
+        other.submit(second.__enter__).result()
+        first.__exit__(None, None, None)
+        other.submit(second.__exit__, None, None, None).result()
+    assert numbers == [2, 1, 2]

@@ -8,8 +8,8 @@ from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
-from ..._core._checked_parameters import is_real
-from ..._core._named_errors import NamedErrorsMixin
+from ..._core._errors import NamedErrorsMixin
+from ..._core._estimators import is_real
 from ..._core._typing import StrPath
 from ._sentence_cache import FILE, connect, evict, limit_of, transaction
 

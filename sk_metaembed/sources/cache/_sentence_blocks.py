@@ -19,8 +19,8 @@ from itertools import compress, islice
 
 import numpy as np
 
-from ..._core._messages import short_repr
-from ..._core._ragged import offsets_of
+from ..._core._arrays import offsets_of
+from ..._core._errors import short_repr
 from ..contextual._sentences import at_level, text_of
 from ._sentence_cache import round_entry
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core._ragged import offsets_of, span_index
+from ..._core._arrays import gather_index, offsets_of
 from ..._io._temp_memmap import memmap_zeros
 from ...sequences._api import adopt_block
 
@@ -258,15 +258,15 @@ class SentenceRows:
         arrays : list of (values, known)
             One per kind, with the rows of these sentences one after the other.
         """
-        places, _ = span_index(self._group_offsets, numbers)
+        places, _ = gather_index(self._group_offsets, numbers)
         sequences = self._sequences[places]
         which = np.repeat(
             np.arange(len(numbers)), np.diff(self._group_offsets)[numbers]
         )
         levels = {"sequence": (which, sequences)}
         if any(kind.level == "token" for kind in self.kinds):
-            source, _ = span_index(offsets_of(self.sizes[numbers]), which)
-            levels["token"] = source, span_index(self._offsets, sequences)[0]
+            source, _ = gather_index(offsets_of(self.sizes[numbers]), which)
+            levels["token"] = source, gather_index(self._offsets, sequences)[0]
         for kind, (values, known), (out, mask) in zip(
             self.kinds, arrays, self.results, strict=True
         ):

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from ..._core._messages import short_repr
+from ..._core._errors import short_repr
 from ...sequences._api import canonical_words
 from .._base import is_first
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from ..._core._decorators import fit_context, rollback_on_error
-from ..._core._sklearn import Interval, StrOptions
+from ..._core._estimators import rollback_on_error
+from ..._core._sklearn import Interval, StrOptions, fit_context
 from ..._core._typing import StrPath, Texts
 from ..._io._handle import shared
 from ..._training._device import resolve_device

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core._ragged import offsets_of, span_index
+from ..._core._arrays import gather_index, offsets_of
 
 
 class Pieces(NamedTuple):
@@ -23,7 +23,7 @@ class Pieces(NamedTuple):
 
     def take(self, rows):
         """Return the pieces of some texts, which may occur several times."""
-        places, offsets = span_index(self.offsets, rows)
+        places, offsets = gather_index(self.offsets, rows)
         return Pieces(self.ids[places], offsets)
 
     def selected(self, keep):

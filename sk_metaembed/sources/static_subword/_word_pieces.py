@@ -4,7 +4,7 @@ from string import punctuation
 
 import numpy as np
 
-from ..._core._ragged import gather_spans
+from ..._core._arrays import gather_spans
 from ._pieces import Pieces
 
 # These work character by character, so a tokenizer may read each word by itself.

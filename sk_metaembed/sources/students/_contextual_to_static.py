@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_scalar
 
-from ..._core._named_errors import names_errors
+from ..._core._errors import prefix_errors
 from ..._core._typing import StrPath, SupportsTransform, Texts
 from ...sequences import EmbeddedSequences, TokenSequences
 from ...sequences._api import read_rows
@@ -20,7 +20,7 @@ from ...vectors import WordVectors
 from .._text_streams import is_stream
 
 
-@names_errors
+@prefix_errors
 def contextual_to_static(
     source: SupportsTransform,
     corpus: Texts,

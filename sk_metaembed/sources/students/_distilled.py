@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ..._core._arrays import inverse_norms, normalize_rows, row_product
-from ..._core._named_errors import errors_of_input
+from ..._core._errors import prefix_input_errors
 from ..._core._sklearn import COUNT, POSITIVE, SHARE, HasMethods
 from ..._core._typing import RandomState, Texts
 from ...sequences import EmbeddedSequences, TokenSequences, check_tokens
@@ -295,7 +295,7 @@ class DistilledEmbedding(BaseEmbedding):
             self.base_ = None if self.base is None else clone(self.base).fit(tokens, y)
         parts = [tokens]
         if self.unlabeled is not None:
-            with errors_of_input("unlabeled"):
+            with prefix_input_errors("unlabeled"):
                 more = check_tokens(self.unlabeled, missing=self.missing)
             if not isinstance(self.unlabeled, TokenSequences):
                 _warn_if_split_differently(tokens, more)
@@ -405,7 +405,7 @@ def _vectors(transformer, tokens, name):
         block.level == "sequence" for block in output.blocks
     ):
         output = np.hstack([block.values for block in output.blocks])
-    with errors_of_input(f"{name} {type(transformer).__name__}"):
+    with prefix_input_errors(f"{name} {type(transformer).__name__}"):
         return as_dense_rows(output, len(tokens))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from ..._core._checked_parameters import CheckedParametersMixin
+from ..._core._estimators import CheckedParametersMixin
 from ...sequences import TokenSequences
 
 

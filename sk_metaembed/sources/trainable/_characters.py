@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core._checked_parameters import is_integer
+from ..._core._estimators import is_integer
 from ..._core._sklearn import COUNT, POSITIVE, SHARE
 from ...sequences import TokenSequences
 from .._base import used_types

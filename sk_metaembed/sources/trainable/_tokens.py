@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core._messages import plural
+from ..._core._errors import plural
 from ..._core._sklearn import COUNT, POSITIVE
 from ...sequences._api import learn_ngrams, ngram_numbers, word_numbers
 from .._base import no_tokens_error

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from ..._core._ragged import offsets_of, span_index
+from ..._core._arrays import gather_index, offsets_of
 from ..._core._sklearn import COUNT, POSITIVE, StrOptions
 from .._base import used_types
 from ..transformer._embedding import TransformerEmbedding
@@ -83,7 +83,7 @@ class SentencePieces:
         send : callable
             Converts an array to a tensor on the device.
         """
-        numbers, bounds = span_index(self._firsts, rows)
+        numbers, bounds = gather_index(self._firsts, rows)
         windows = self._windows.take(numbers)
         owners, n_rows = np.repeat(np.arange(len(rows)), np.diff(bounds)), len(rows)
         if self._output == "words":

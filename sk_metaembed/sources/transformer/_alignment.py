@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core._ragged import offsets_of
+from ..._core._arrays import offsets_of
 from ..contextual._sentences import OriginalText, overlapping, text_of
 from ._word_splitter import NO_PIECES, make_splitter, split_texts
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..._core._checked_parameters import is_integer
+from ..._core._estimators import is_integer
 from ..._core._sklearn import COUNT, HasMethods, StrOptions
 from ..._core._typing import StrPath
 from ..._io._handle import shared

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core._ragged import offsets_of, ranges, span_index
+from ..._core._arrays import gather_index, offsets_of, ranges
 from ..contextual._batching import BatchRunner
 from ..contextual._sentences import VectorKind, text_of
 
@@ -303,8 +303,8 @@ class Windows(NamedTuple):
 
     def take(self, rows):
         """Return some of the windows."""
-        places, offsets = span_index(self.offsets, rows)
-        used, uses = span_index(self.uses, rows)
+        places, offsets = gather_index(self.offsets, rows)
+        used, uses = gather_index(self.uses, rows)
         types = None if self.types is None else self.types[places]
         taken = self.sentences[rows], self.ids[places], types, offsets
         return Windows(*taken, self.positions[used], self.words[used], uses)

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ..._core._ragged import span_index
+from ..._core._arrays import gather_index
 from ._alignment import are_readable
 from ._forward import pool_pieces
 
@@ -342,7 +342,7 @@ def static_vectors(model, aligner, words, subword):
             ids, offsets = aligner.encode_words(words[start : start + _WORDS_PER_BATCH])
         rows = np.flatnonzero(are_readable(ids, offsets, model.tokenizer))
         if len(rows):
-            places, offsets = span_index(offsets, rows)
+            places, offsets = gather_index(offsets, rows)
             model.network.check_pieces(ids[places])
             pooled = _pooled(table, ids[places], offsets, subword)
             values[rows + start], known[rows + start] = pooled, True

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core._ragged import offsets_of, span_index
+from ..._core._arrays import gather_index, offsets_of
 
 _LEAD = "a"  # before a word that is not the first of its text
 _PROBES = ["The sun's a 1, b-c. Don't", "sun", ""]
@@ -36,7 +36,7 @@ class Split(NamedTuple):
 
     def take(self, rows):
         """Return the pieces of some texts."""
-        places, offsets = span_index(self.offsets, rows)
+        places, offsets = gather_index(self.offsets, rows)
         return Split(self.ids[places], self.spans[places], offsets)
 
     def followed_by(self, other):

@@ -11,8 +11,15 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
-from ..._core._decorators import fit_context, rollback_on_error
-from ..._core._sklearn import COUNT, NATURAL, NONNEGATIVE, POSITIVE, Options
+from ..._core._estimators import rollback_on_error
+from ..._core._sklearn import (
+    COUNT,
+    NATURAL,
+    NONNEGATIVE,
+    POSITIVE,
+    Options,
+    fit_context,
+)
 from ..._core._typing import RandomState, Texts
 from ...vectors._api import import_gensim
 from .._base import Preprocess, no_tokens_error

@@ -13,8 +13,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ...._core._decorators import fit_context, rollback_on_error, with_callbacks
-from ...._core._sklearn import COUNT, POSITIVE, SHARE, CallbackSupportMixin, StrOptions
+from ...._core._estimators import rollback_on_error
+from ...._core._sklearn import (
+    COUNT,
+    POSITIVE,
+    SHARE,
+    CallbackSupportMixin,
+    StrOptions,
+    fit_context,
+    with_callbacks,
+)
 from ...._core._typing import RandomState, StrPath, Texts
 from ....sequences import SequencesInputMixin
 from .._options import checked_options
@@ -269,7 +277,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         ElmoLanguageModel
             The trained model.
         """
-        from ...._training._callbacks import cloned_callbacks
+        from ...._training._nets import cloned_callbacks
         from ._training import train
 
         cloned_callbacks(self.callbacks)

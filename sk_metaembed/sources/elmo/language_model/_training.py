@@ -6,15 +6,17 @@ import numpy as np
 import torch
 from skorch.callbacks import EpochTimer, GradientNormClipping, PrintLog
 
-from ...._training._callbacks import (
+from ...._training._device import resolve_device
+from ...._training._nets import (
     FlushDenormals,
     StopOnRequest,
+    available_device,
     cloned_callbacks,
+    net_state_dict,
     reported_fit,
+    restore_net,
     run_epochs,
 )
-from ...._training._device import resolve_device
-from ...._training._net_state import available_device, net_state_dict, restore_net
 from ...._training._random import local_generators, swap_default_generators
 from ._bptt import NO_TARGET, BPTTBatches
 from ._corpus import RowsCorpus

@@ -1,22 +1,42 @@
-"""Errors that begin with the name of the public function or class that raises them."""
+"""Error messages: values as text, and the public name that a message begins with."""
 
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
 
+import numpy as np
+
 _PACKAGE = __name__.partition(".")[0]
-
-
+_LONGEST = 60  # characters of a value
 _Function = TypeVar("_Function", bound=Any)
 
 
-def names_errors(function: _Function) -> _Function:
+def short_repr(value):
+    """Return the repr of a value, cut to 60 characters; of a NumPy number its value.
+
+    >>> short_repr(np.float64(1.5)), len(short_repr("a" * 99))
+    ('1.5', 60)
+    """
+    text = repr(value.item() if isinstance(value, np.number) else value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def plural(n, noun):
+    """Return a number and what it counts.
+
+    >>> plural(1, "tag"), plural(2, "tag")
+    ('1 tag', '2 tags')
+    """
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def prefix_errors(function: _Function) -> _Function:
     """Begin the errors of a public function with its name, of a method with its class.
 
     Only errors that this package raises itself are named, by the innermost decorated
     call, so that helpers need not know who calls them. Costs 0.3 microseconds per call.
 
-    >>> @names_errors
+    >>> @prefix_errors
     ... def halve(n):
     ...     return n / 2
     >>> halve(4)
@@ -35,7 +55,7 @@ def names_errors(function: _Function) -> _Function:
                 name = cls.__name__
             if isinstance(error, ModuleNotFoundError):
                 _name_package(error, name)
-            _begin_with(error, name)
+            _add_prefix(error, name)
             raise
 
     return call  # type: ignore[return-value]
@@ -46,28 +66,28 @@ class NamedErrorsMixin:
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        name_errors_of_methods(cls)
+        prefix_errors_of_methods(cls)
 
 
-def name_errors_of_methods(cls):
+def prefix_errors_of_methods(cls):
     """Name a class in the errors of its public methods."""
     for name, value in list(vars(cls).items()):
         if name.startswith("_"):
             continue
         if isinstance(value, classmethod):
-            setattr(cls, name, classmethod(names_errors(value.__func__)))
+            setattr(cls, name, classmethod(prefix_errors(value.__func__)))
         elif callable(value) and not isinstance(value, type | staticmethod):
-            setattr(cls, name, names_errors(value))
+            setattr(cls, name, prefix_errors(value))
 
 
 @contextmanager
-def errors_of_input(name):
+def prefix_input_errors(name):
     """Begin the errors that are raised inside with the name of an input.
 
     The name of the public function or class still comes before it.
 
     >>> from sk_metaembed.sequences import check_texts
-    >>> with errors_of_input("X_val"):
+    >>> with prefix_input_errors("X_val"):
     ...     check_texts([3])
     Traceback (most recent call last):
         ...
@@ -76,7 +96,7 @@ def errors_of_input(name):
     try:
         yield
     except Exception as error:
-        _begin_with(error, name, is_last=False)
+        _add_prefix(error, name, is_last=False)
         raise
 
 
@@ -90,7 +110,7 @@ def _name_package(error, name):
         )
 
 
-def _begin_with(error, name, is_last=True):
+def _add_prefix(error, name, is_last=True):
     """Put a name in front of the message, unless another package wrote it."""
     traceback = error.__traceback__
     while traceback.tb_next is not None:

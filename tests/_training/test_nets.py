@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from sk_metaembed._training._net_state import restore_net
+from sk_metaembed._training._nets import restore_net
 
 
 class Untouched:

@@ -15,7 +15,7 @@ from sk_metaembed import (
     Pooling,
     Tokenizer,
 )
-from sk_metaembed._core._checked_parameters import CheckedParametersMixin
+from sk_metaembed._core._estimators import CheckedParametersMixin
 from sk_metaembed.metrics import coverage_report
 from sk_metaembed.sequences import SequencesInputMixin
 

@@ -7,22 +7,22 @@ from pathlib import Path
 import pytest
 
 import sk_metaembed
-from sk_metaembed._core import _checked_parameters
-from sk_metaembed._core._named_errors import NamedErrorsMixin, names_errors
+from sk_metaembed._core import _estimators
+from sk_metaembed._core._errors import NamedErrorsMixin, prefix_errors
 
 
 def reject(value):
     """Raise an error of this package."""
     code = compile("raise ValueError('value must be 1')", "file", "exec")
-    exec(code, vars(_checked_parameters))
+    exec(code, vars(_estimators))
 
 
-@names_errors
+@prefix_errors
 def outer(value):
     return inner(value)
 
 
-@names_errors
+@prefix_errors
 def inner(value):
     if value == "ours":
         reject(value)

@@ -1,0 +1,180 @@
+"""What estimators share: parameters, fits that fail, and tasks of callbacks."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import wraps
+from numbers import Integral, Real
+from typing import Any, Self
+
+from ._errors import NamedErrorsMixin
+from ._sklearn import (
+    BaseComposition,
+    Interval,
+    InvalidParameterError,
+    Method,
+    make_constraint,
+    validate_parameter_constraints,
+)
+
+_LONGEST = 200  # characters
+
+
+class CheckedParametersMixin(NamedErrorsMixin):
+    """Reject True and False for numbers; name the class in errors of public methods.
+
+    To Python a bool is an int: ``max_iter=True``, often a parameter mistaken for
+    another, would train for one iteration. Long values are shortened in messages.
+    """
+
+    def _validate_params(self):
+        constraints, params = self._parameter_constraints, self.get_params(deep=False)
+        for name, value in params.items():
+            given = constraints.get(name, "no_validation")
+            if isinstance(value, bool) and _accepts_numbers_only(given, value):
+                params[name] = _NoNumber(value)
+        try:
+            validate_parameter_constraints(constraints, params, type(self).__name__)
+        except InvalidParameterError as error:
+            message = str(error)
+            for value in params.values():
+                message = message.replace(repr(value), _shortened(value))
+            error.args = (message,)
+            raise
+
+
+class _NoNumber:
+    """True or False, where only numbers are allowed: satisfies no constraint."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __repr__(self):
+        return repr(self.value)
+
+
+def _accepts_numbers_only(constraints, value):
+    """Return whether a bool satisfies only constraints on numbers."""
+    if isinstance(constraints, str):
+        return False
+    satisfied = [c for c in _flat(constraints) if c.is_satisfied_by(value)]
+    return bool(satisfied) and all(map(_is_number, satisfied))
+
+
+def _shortened(value):
+    """Return the repr of a value, cut if it is long."""
+    shown = repr(value)
+    if len(shown) <= _LONGEST:
+        return shown
+    shown = " ".join(shown.split())[: _LONGEST // 2]
+    return f"{shown}... (an instance of {type(value).__name__!r})"
+
+
+def is_integer(value):
+    """Return whether value is an integer, and not True or False."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_real(value):
+    """Return whether value is a real number, and not True or False."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _flat(constraints):
+    """Return constraints, with those that combine others replaced by their parts."""
+    objects = [make_constraint(constraint) for constraint in constraints]
+    return [part for c in objects for part in getattr(c, "_constraints", [c])]
+
+
+def _is_number(constraint):
+    if isinstance(constraint, Interval):
+        return True
+    return getattr(constraint, "type", None) in (int, float, Integral, Real)
+
+
+class NamedEstimatorsMixin(BaseComposition):
+    """Get and set the parameters of named estimators, as a Pipeline its steps.
+
+    A subclass sets `_named_estimators`, the attribute with (name, estimator) pairs.
+    """
+
+    _named_estimators: str
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, and the parameters of the named estimators.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Include the named estimators and their parameters, as ``name__parameter``.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        return self._get_params(self._named_estimators, deep=deep)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also of named estimators, or replace one of these.
+
+        An estimator that is replaced keeps its name and position. What is fitted does
+        not change before the next fit.
+
+        Parameters
+        ----------
+        **params : dict
+            By the names that `get_params` returns, such as ``name__parameter``.
+
+        Returns
+        -------
+        estimator instance
+            The estimator itself.
+        """
+        return self._set_params(self._named_estimators, **params)
+
+
+def rollback_on_error(fit: Method) -> Method:
+    """Decorate a `fit` that restores the estimator's attributes on any exception.
+
+    Ctrl-C counts. After a failed refit the estimator is as fitted before; after a
+    failed first fit it is unfitted. The attributes must be replaced, not changed in
+    place.
+    """
+
+    @wraps(fit)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return wrapper  # type: ignore[return-value]
+
+
+@contextmanager
+def fit_task(estimator, X, y, n_parts):
+    """Report a fit of `n_parts` parts; yield the context of the parts.
+
+    `estimator` has scikit-learn's `CallbackSupportMixin`. X and y are the training
+    data, for callbacks that compute scores.
+    """
+    task = {"estimator": estimator, "X": X, "y": y}
+    context = estimator._init_callback_context(max_subtasks=n_parts)
+    context.call_on_fit_task_begin(**task)
+    yield context
+    context.call_on_fit_task_end(**task, reconstruction_attributes=dict)
+
+
+def part_tasks(estimator, context, names, results):
+    """Yield the results of named parts, each reported as a task of `context`."""
+    results = iter(results)
+    for name in names:
+        part = context.subcontext(task_name=name)
+        part.call_on_fit_task_begin(estimator=estimator)
+        yield next(results)
+        part.call_on_fit_task_end(estimator=estimator)
+    next(results, None)  # at its end, an iterator closes threads and progress bars
