@@ -115,7 +115,7 @@ def nets(X: EmbeddedSequences, labels: list[str]) -> None:
     assert_type(clf.predict(X), NDArray[Any])
     assert_type(clf.layer_weights_, dict[str, float])
     stacked = StackedMetaClassifier(cv=3).fit(X, labels)
-    assert_type(stacked.predict_proba(X), NDArray[np.float64])
+    assert_type(stacked.predict_proba(X), NDArray[np.floating])
     tagger = DynamicMetaTagger(scheme="IOB2")
     assert_type(tagger.predict(X), NDArray[np.object_])
 

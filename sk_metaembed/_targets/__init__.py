@@ -28,6 +28,7 @@ from ._predictor_outputs import (
     predicted_numbers,
     refuse_pairs_of_classes,
 )
+from ._predictors import TargetClassifierMixin, TargetRegressorMixin
 from ._tags import TagTarget, allowed_tags, weighted_span_f1
 from ._target import (
     LabelTarget,

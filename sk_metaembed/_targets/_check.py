@@ -1,4 +1,4 @@
-"""Read and check y: all predictors accept the same, and refuse it in the same words."""
+"""Read y: all predictors accept the same y, and name what they refuse alike."""
 
 import numbers
 import warnings

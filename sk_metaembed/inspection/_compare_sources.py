@@ -20,6 +20,7 @@ from .._core._optional import progress_bar
 from .._core._sample_weights import fit_model
 from .._core._sklearn import safe_indexing
 from .._pipelines import flat_steps
+from .._stacking import make_folds
 from .._targets import (
     check_groups,
     check_target,
@@ -32,7 +33,6 @@ from .._targets import (
 )
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..meta._api import reads_texts
-from ..meta._stacked_folds import make_folds
 from ..pooling._api import sequence_blocks
 from ..sequences import EmbeddedSequences, Tokenizer
 from ..sequences._api import adopt_block, equal_rows, folds_case, without_case

@@ -5,16 +5,13 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
-    ClassifierMixin,
     MetaEstimatorMixin,
-    RegressorMixin,
     TransformerMixin,
     is_classifier,
 )
@@ -24,17 +21,16 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._arrays import inverse_norms
 from .._core._errors import short_repr
 from .._core._estimators import NamedEstimatorsMixin, rollback_on_error
-from .._core._sample_weights import check_sample_weight, with_class_weights
 from .._core._sklearn import HasMethods, available_if, fit_context
 from .._core._typing import Names
 from .._pipelines import flat_steps
+from .._stacking import WeightedSumMixin
 from .._targets import (
-    check_groups,
+    TargetClassifierMixin,
+    TargetRegressorMixin,
     check_predictor,
-    check_target,
     decision_values,
     errors_of_model,
-    read_target,
 )
 from ..pooling import Pooling
 from ..sequences import (
@@ -64,13 +60,15 @@ class Member(NamedTuple):
 
 
 class _BaseStacked(
-    SequencesInputMixin, MetaEstimatorMixin, TransformerMixin, NamedEstimatorsMixin
+    WeightedSumMixin,
+    SequencesInputMixin,
+    MetaEstimatorMixin,
+    TransformerMixin,
+    NamedEstimatorsMixin,
 ):
     """Fit a model per source and learn the weights of their sum.
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them.
-
-    A subclass has `_target_kind`, the kind of y for `read_target`.
     """
 
     _named_estimators = "models"
@@ -221,7 +219,6 @@ class _BaseStacked(
         tags = super().__sklearn_tags__()
         tags.input_tags.string = False
         tags.target_tags.required = True
-        tags.target_tags.multi_output = True
         return tags
 
     def _fit(self, X, y, sample_weight, groups):
@@ -234,58 +231,31 @@ class _BaseStacked(
         decisions : ndarray of shape (n_models, len(kept), n_columns)
             The out-of-fold predictions of each model for these rows.
         """
-        from ._stacked_folds import (
-            given_pairs,
-            make_folds,
-            pairs_of_part,
-            row_weights,
-            warn_of_no_folds,
-        )
-        from ._stacked_models import fit_members, fit_weights, held_out_score
+        from ._stacked_models import fit_members
 
         self._check_models()
-        rows, groups = StackRows(X), check_groups(groups, len(X))
-        kept, cv = np.arange(len(X)), self.cv
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, X)
-            kept = np.flatnonzero(sample_weight)
-        n_absent = len(X) - len(kept)
-        if n_absent:
-            y = check_target(y, len(X))  # an array, whose rows can be taken
-            # A splitter receives all rows, including rows of weight 0.
-            if not isinstance(cv, Integral | None):
-                cv = pairs_of_part(given_pairs(cv, y, groups), kept)
-            X, y, sample_weight = X[kept], y[kept], sample_weight[kept]
-            groups = None if groups is None else groups[kept]
+        rows = StackRows(X)
+        training = self._training_rows(X, y, sample_weight, groups, self.cv)
+        target = training.target
+        if len(training.kept) < len(X):
+            X = X[training.kept]
             rows = StackRows(X)
         self._reads_pairs, self.dims_in_ = rows.are_pairs, rows.dims
-        kind = self._target_kind
-        target = read_target(y, len(X), kind, sample_weight, n_absent)
-        if target.classes is not None:
-            self.classes_ = target.classes
-        class_weight, scored = getattr(self, "class_weight", None), sample_weight
-        sample_weight = with_class_weights(class_weight, target.y, sample_weight)
-        has_own_folds = groups is None and isinstance(cv, Integral | None)
-        copies = equal_rows(X, warns=True) if has_own_folds else None
-        folds = make_folds(cv, target, groups, copies, self.random_state)
-        if not folds.pairs:
-            warn_of_no_folds(target, groups, copies)
+        copies = None
+        if training.keeps_copies_together:
+            copies = equal_rows(X, warns=True)
+        training.divide(copies, self.random_state, "token sequence")
         members = self._members(rows)
-        fitted = fit_members(members, rows, target, folds, sample_weight, self.n_jobs)
-        decisions = np.stack([result.decisions for result in fitted])
-        held_out_weights = folds.held_out * row_weights(target, sample_weight)
         names = [member.name for member in members]
+        shared = target, training.folds, training.sample_weight
+        fitted = fit_members(members, rows, *shared, self.n_jobs)
+        decisions = np.stack([result.decisions for result in fitted])
         defaults = self._default_weights(members)
         are_given = [member.estimator is not None for member in members]
-        weights = fit_weights(decisions, target, held_out_weights, defaults, are_given)
-        by_name = dict(zip(names, fitted, strict=True))
-        self.estimators_ = {name: result.model for name, result in by_name.items()}
-        self._forms = {name: result.form for name, result in by_name.items()}
-        score = partial(held_out_score, target, folds.held_out, scored)
-        self.scores_ = {name: score(each.decisions) for name, each in by_name.items()}
-        self.weights_ = dict(zip(names, weights.tolist(), strict=True))
-        self._target = target.without_rows()
-        return kept, decisions + target.center
+        models = {name: each.model for name, each in zip(names, fitted, strict=True)}
+        self._learn_weights(training, models, decisions, defaults, are_given)
+        self._forms = dict(zip(names, (each.form for each in fitted), strict=True))
+        return training.kept, decisions + target.center
 
     def _members(self, rows):
         """Return the `Member` for each model, unfitted."""
@@ -500,7 +470,7 @@ def _check_names(members):
             )
 
 
-class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
+class StackedMetaClassifier(TargetClassifierMixin, _BaseStacked):
     r"""Classify sequences by a weighted sum of linear models, one per source.
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them. There is one
@@ -722,66 +692,8 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         )
         self.class_weight = class_weight
 
-    _target_kind = "classes"
 
-    def predict(self, X: Input) -> NDArray[Any]:
-        """Return the classes with the largest probability.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences, TokenSequences or SequencePairs
-            With blocks of the names and dimensions seen in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,) or (n_sequences, n_labels)
-            Classes; for sets of labels, an indicator matrix of the labels with a
-            probability above one half.
-        """
-        decisions = self._decide(X)  # raises if it is not fitted
-        return self._target.decode(decisions)
-
-    def predict_proba(self, X: Input) -> NDArray[np.float64]:
-        """Return the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences, TokenSequences or SequencePairs
-            With blocks of the names and dimensions seen in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences, n_classes)
-            Columns are in the order of `classes_`. Rows sum to 1, except for sets of
-            labels, which have one probability per label.
-        """
-        decisions = self._decide(X)
-        return self._target.probabilities(decisions)
-
-    def decision_function(self, X: Input) -> NDArray[np.float64]:
-        """Return the weighted sums of the models' decision values.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences, TokenSequences or SequencePairs
-            With blocks of the names and dimensions seen in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,) or (n_sequences, n_classes)
-            For two classes, the log odds of the second.
-        """
-        decisions = self._decide(X)
-        return self._target.decision_values(decisions)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
-        tags.classifier_tags.multi_label = True
-        return tags
-
-
-class StackedMetaRegressor(RegressorMixin, _BaseStacked):
+class StackedMetaRegressor(TargetRegressorMixin, _BaseStacked):
     r"""Predict numbers from sequences by a weighted sum of linear models.
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them. There is one
@@ -924,24 +836,6 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     >>> bool(best > 3.5 and worst < 2.5)
     True
     """
-
-    _target_kind = "numbers"
-
-    def predict(self, X: Input) -> NDArray[np.float64]:
-        """Return the predicted numbers.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences, TokenSequences or SequencePairs
-            With blocks of the names and dimensions seen in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,) or (n_sequences, n_columns)
-            The predictions, in the shape of y.
-        """
-        decisions = self._decide(X)  # raises if it is not fitted
-        return self._target.decode(decisions)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
 
 from .._linear._solver import Problems
+from .._stacking import MANY_ROWS, row_weights
 from ._label_regression import LabelRegression, odds_of_constant_labels
-from ._stacked_folds import MANY_ROWS, row_weights
 
 # For rows of unit length, from strong to weak; the middle one is the default.
 _INVERSE_PENALTIES = (1.0, 10.0, 100.0)

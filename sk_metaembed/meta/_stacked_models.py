@@ -1,35 +1,25 @@
-"""The models of a stack: out-of-fold decision values, penalties and weights.
+"""The models of a stack, and their decision values out of fold.
 
 Imported when an estimator is fitted, so that the package does not load scikit-learn's
 models.
 """
 
-import copy
-import warnings
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._core._arrays import vary_by_rounding
-from .._core._sample_weights import fit_model
 from .._pipelines import flat_steps
+from .._stacking import fit_on_folds, fit_part
 from .._targets import decision_values, errors_of_model, per_column
 from .._training._device import one_blas_thread
 from ..sequences._api import explained_token_errors
 from ._stacked_linear import LinearFit
 from ._stacked_rows import FORMS
-
-_LEAST_SQUARE = 1e-12  # relative
-# Penalty of half the squared distance of the weights from the plain concatenation.
-_PULL = 3.0
-_LEAST_WEIGHT = 0.1  # share of the default one, so that no sum vanishes
-_LEAST_LENGTH = 1e-3  # root mean square of decision values, for the same reason
 
 
 class Fitted(NamedTuple):
@@ -152,7 +142,7 @@ class _GivenFit:
         self._decisions = np.zeros(target.columns.shape)
         every = np.arange(len(X))
         for train, test in [(every, every), *folds.pairs]:
-            model = _fit(
+            model = fit_part(
                 clone(estimator), X[train], target, folds, sample_weight, train
             )
             decisions = decision_values(model, X[test], target)
@@ -167,66 +157,6 @@ class _GivenFit:
     def decisions(self):
         """Return decision values out of fold, less the center, (n_rows, n_columns)."""
         return self._decisions
-
-
-def fit_on_folds(estimator, X, target, folds, sample_weight, change_rows=None):
-    """Return a model per fold, fitted without its rows, and their decision values.
-
-    The mean of these models takes one fit less than a model of all rows, and is at
-    least as accurate where single models vary, as networks do.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X : array or container of rows
-    target : Target
-    folds : Folds
-        Without folds, one model is fitted on all rows.
-    sample_weight : ndarray of shape (n_rows,) or None
-    change_rows : callable, default=None
-        Returns the rows to fit a model on, from a copy of its training rows.
-
-    Returns
-    -------
-    models : list of estimator
-    decisions : ndarray of shape (n_rows, n_columns)
-        Relative to the center of the target, of models that have not seen the row; the
-        mean of all models where the row was not held out.
-    """
-    estimator = per_column(estimator, target)
-    models, decisions = [], np.zeros(target.columns.shape)
-    for train, test in folds.pairs or [(np.arange(len(X)), np.arange(0))]:
-        rows = X[train] if change_rows is None else change_rows(X[train])
-        model = _fit(clone(estimator), rows, target, folds, sample_weight, train)
-        models.append(model)
-        if len(test):
-            decisions[test] = decision_values(model, X[test], target) - target.center
-    seen = np.flatnonzero(~folds.held_out)
-    if len(seen):
-        decisions[seen] = decision_values(models, X[seen], target) - target.center
-    return models, decisions
-
-
-def _fit(model, X, target, folds, sample_weight, rows):
-    """Return a model fitted on X, which are some rows of the training data."""
-    weights = None if sample_weight is None else sample_weight[rows]
-    groups = None if folds.groups is None else folds.groups[rows]
-    return fit_model(model, X, target.y[rows], weights, groups)
-
-
-def held_out_score(target, is_held_out, sample_weight, decisions):
-    """Return the accuracy or coefficient of determination of rows that are held out.
-
-    NaN if there are fewer than two, or none of them has a weight.
-    """
-    if np.count_nonzero(is_held_out) < 2:
-        return float("nan")
-    weights = None if sample_weight is None else sample_weight[is_held_out]
-    if weights is not None and not weights.any():
-        return float("nan")
-    score = r2_score if target.kind == "numbers" else accuracy_score
-    predictions = target.decode(decisions)[is_held_out]
-    return float(score(target.y[is_held_out], predictions, sample_weight=weights))
 
 
 def _is_clearly_less(new, old):
@@ -248,94 +178,3 @@ def without_noise(X):
         X = X.copy()
         X[:, noise] = mean[noise]
     return X
-
-
-def shrinkage(decisions, target, held_out_weights):
-    """Return a factor of at most 1 for the decision values of a model.
-
-    It makes the loss of held-out rows least, so that a model that misleads counts
-    little, and decision values that are not log odds are in their units. With few rows
-    it is close to 1.
-
-    Parameters
-    ----------
-    decisions : ndarray of shape (n_rows, n_columns)
-        Decision values out of fold.
-    target : Target
-    held_out_weights : ndarray of shape (n_rows,)
-        As for `fit_weights`.
-    """
-    decisions = decisions / target.scale
-    largest = np.abs(decisions).max(initial=_LEAST_LENGTH)
-    length = largest * np.sqrt(np.mean(np.square(decisions / largest)))
-    if length <= _LEAST_LENGTH:
-        return 1.0
-    unit = decisions / length
-    columns = target.columns / target.scale
-
-    def slope(scale):
-        """Return the derivative of the loss by the length, which increases."""
-        errors = held_out_weights[:, None] * (
-            target.inverse_link(scale * unit) - columns
-        )
-        return np.vdot(errors, unit) + _PULL * (scale / length - 1) / length
-
-    if slope(length) <= 0:
-        return 1.0
-    if slope(_LEAST_LENGTH) >= 0:
-        return _LEAST_LENGTH / length
-    # On a logarithmic scale, which converges for decision values of any size.
-    ends = np.log(_LEAST_LENGTH), np.log(length)
-    return np.exp(brentq(lambda log: slope(np.exp(log)), *ends, xtol=1e-2)) / length
-
-
-def fit_weights(decisions, target, held_out_weights, defaults, are_shrunk):
-    """Return nonnegative weights of models, (n_models,).
-
-    Parameters
-    ----------
-    decisions : ndarray of shape (n_models, n_rows, n_columns)
-        Decision values out of fold.
-    target : Target
-    held_out_weights : ndarray of shape (n_rows,)
-        The weights of rows, 0 for those that are not held out or do not count.
-    defaults : ndarray of shape (n_models,)
-        The default weights. With few rows, the result is close to them; it is at least
-        a tenth of each.
-    are_shrunk : sequence of bool
-        Whether the decision values of each model are multiplied by their `shrinkage`
-        before, as those of models that users pass. The factor is part of the weight.
-    """
-    if 0 < held_out_weights.max() < 0.1:
-        warnings.warn(
-            f"the largest weight of a row is {held_out_weights.max():.2g}. A row of "
-            "weight 2 counts as two rows, so penalties outweigh these rows. Divide "
-            "sample_weight by its mean.",
-            stacklevel=2,
-        )
-    target, decisions = target.without_empty_classes(decisions, held_out_weights)
-    factors = np.ones(len(decisions))
-    for i in np.flatnonzero(are_shrunk):
-        factors[i] = shrinkage(decisions[i], target, held_out_weights)
-    if np.any(factors != 1):
-        decisions = decisions * factors[:, None, None]
-    if target.kind == "numbers" and held_out_weights.any():
-        # In units of the error of the default weights, for each column.
-        errors = (np.tensordot(defaults, decisions, 1) - target.columns) / target.scale
-        means = np.average(np.square(errors), axis=0, weights=held_out_weights)
-        means = np.maximum(means, _LEAST_SQUARE)
-        target = copy.copy(target)
-        target.scale = target.scale * np.sqrt(means)
-
-    def objective(weights):
-        sums = np.tensordot(weights, decisions, 1)
-        slopes = target.inverse_link(sums) - target.columns
-        slopes = held_out_weights[:, None] * slopes / np.square(target.scale)
-        away = weights - defaults
-        loss = (held_out_weights * target.losses(sums, target.columns)).sum()
-        gradient = np.tensordot(decisions, slopes, 2)
-        return loss + _PULL / 2 * away @ away, gradient + _PULL * away
-
-    bounds = [(weight * _LEAST_WEIGHT, None) for weight in defaults]
-    result = minimize(objective, defaults, jac=True, method="L-BFGS-B", bounds=bounds)
-    return factors * result.x

@@ -8,6 +8,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 
+from .. import _stacking as stacking
 from .._targets import PerColumn, decision_values, refuse_pairs_of_classes
 from ._boosted_rows import boosted_decisions, is_fast
 from ._numbers_input import NumbersInputMixin
@@ -29,12 +30,10 @@ class Learned(NamedTuple):
         Their mean decision values are the decision values of the learner.
     decisions : ndarray of shape (n_rows, n_columns)
         Of rows by models that have not seen them, relative to the target's center.
-    is_held_out : ndarray of bool, shape (n_rows,)
     """
 
     models: list
     decisions: np.ndarray
-    is_held_out: np.ndarray
 
 
 def boosting(target, random_state):
@@ -209,7 +208,7 @@ def fit_linear(X, target, folds, sample_weight):
     rows = {"row": scaler.fit_transform(X)}
     linear = fit_member(None, rows, target, folds, sample_weight)
     model = Pipeline([("scaler", scaler), ("model", linear.model)])
-    return Learned([model], linear.decisions, folds.held_out)
+    return Learned([model], linear.decisions)
 
 
 def fit_trees(X, target, folds, sample_weight, random_state):
@@ -217,7 +216,7 @@ def fit_trees(X, target, folds, sample_weight, random_state):
     trees = Trees(random_state)
     units = folds.units if folds.pairs else None
     decisions = trees.fit(X, target, units, sample_weight)
-    return Learned([trees], decisions - target.center, folds.held_out)
+    return Learned([trees], decisions - target.center)
 
 
 def accepts_missing(estimator):
@@ -244,8 +243,6 @@ def fit_on_folds(estimator, X, target, folds, sample_weight):
     """
     from sklearn.pipeline import Pipeline
 
-    from ..meta import _stacked_models
-
     if target.kind == "classes":
         refuse_pairs_of_classes(estimator)  # by the name that its user knows
     if not accepts_missing(estimator) and clone(estimator) is not estimator:
@@ -254,10 +251,10 @@ def fit_on_folds(estimator, X, target, folds, sample_weight):
     if target.kind == "numbers" and target.y.ndim == 2:
         # Also an estimator of several columns, which may depend on their units.
         estimator = PerColumn(estimator)
-    models, decisions = _stacked_models.fit_on_folds(
+    models, decisions = stacking.fit_on_folds(
         estimator, X, target, folds, sample_weight, change_rows=_without_empty_columns
     )
-    return Learned(models, decisions, folds.held_out)
+    return Learned(models, decisions)
 
 
 def _without_empty_columns(part):

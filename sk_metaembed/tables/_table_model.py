@@ -11,11 +11,9 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import (
     BaseEstimator,
-    ClassifierMixin,
-    RegressorMixin,
     is_classifier,
 )
 from sklearn.utils import check_random_state
@@ -32,14 +30,13 @@ from .._core._estimators import (
     rollback_on_error,
 )
 from .._core._optional import progress_bar
-from .._core._sample_weights import check_sample_weight, with_class_weights
 from .._core._sklearn import CallbackSupportMixin, fit_context, with_callbacks
+from .._stacking import WeightedSumMixin
 from .._targets import (
-    check_groups,
+    TargetClassifierMixin,
+    TargetRegressorMixin,
     check_predictor,
-    check_target,
     errors_of_model,
-    read_target,
 )
 from .._training._device import one_blas_thread
 from ._numbers_input import NumbersInputMixin, as_float32, offset
@@ -52,12 +49,13 @@ _MANY_COPIES = 0.1  # share of the rows, from which a warning names them
 
 
 class _TableModel(
-    NumbersInputMixin, CallbackSupportMixin, CheckedParametersMixin, BaseEstimator
+    WeightedSumMixin,
+    NumbersInputMixin,
+    CallbackSupportMixin,
+    CheckedParametersMixin,
+    BaseEstimator,
 ):
-    """Fit learners and the weights of their sum.
-
-    A subclass has `_target_kind`, the kind of y for `read_target`.
-    """
+    """Fit learners and the weights of their sum."""
 
     _parameter_constraints: dict = {
         "learners": [list, tuple],
@@ -95,38 +93,21 @@ class _TableModel(
         estimator instance
             The fitted estimator.
         """
-        from ..meta._stacked_folds import make_folds, warn_of_no_folds
-
         table = self._rows(X, reset=True)
-        n_absent = 0
-        weights, group_of = sample_weight, check_groups(groups, len(table))
-        if weights is not None:
-            weights = check_sample_weight(weights, table)
-        if weights is not None and not weights.all():
-            kept = np.flatnonzero(weights)
-            n_absent = len(weights) - len(kept)
-            y = check_target(y, len(table))[kept]
-            group_of = None if group_of is None else group_of[kept]
-            table, weights = table[kept], weights[kept]
-        target = read_target(y, len(table), self._target_kind, weights, n_absent)
-        if target.classes is not None:
-            self.classes_ = target.classes
-        class_weight = getattr(self, "class_weight", None)
-        scored, weights = weights, with_class_weights(class_weight, target.y, weights)
-        rng = check_random_state(self.random_state)
-        copies = None
-        if group_of is None:
+        training = self._training_rows(table, y, sample_weight, groups)
+        target = training.target
+        if len(training.kept) < len(table):
+            table = table[training.kept]
+        rng, copies = check_random_state(self.random_state), None
+        if training.keeps_copies_together:
             copies = find_copies([*table.T], target.columns)
-        folds = make_folds(None, target, group_of, copies, rng)
-        if not folds.pairs:
-            warn_of_no_folds(target, group_of, copies, "row")
-        elif copies is not None:
+        training.divide(copies, rng, "row")
+        if training.folds.pairs and copies is not None:
             _warn_of_copies(copies)
-        tasks = self._tasks(table, target, folds, weights, rng)
-        with fit_task(self, table, y, len(tasks)) as context:
+        tasks = self._tasks(table, training, rng)
+        with fit_task(self, table, target.y, len(tasks)) as context:
             results = part_tasks(self, context, tasks, self._run(tasks, table))
-            learned = dict(zip(tasks, results, strict=True))
-            self._weight(learned, target, weights, scored)
+            self._weigh(training, dict(zip(tasks, results, strict=True)))
         return self
 
     def _rows(self, X, *, reset=False):
@@ -139,33 +120,23 @@ class _TableModel(
             return X
         return as_float32(X - self._offsets)
 
-    def _weight(self, learned, target, sample_weight, scored):
-        """Store the `Learned` learners, their weights and their scores.
-
-        `scored` are the weights of rows in scores: without those of classes.
-        """
-        from ..meta._stacked_folds import row_weights
-        from ..meta._stacked_models import fit_weights, held_out_score
-
-        held_out = np.all([each.is_held_out for each in learned.values()], axis=0)
+    def _weigh(self, training, learned):
+        """Store the `Learned` learners by name, with their weights and scores."""
+        models = {name: each.models for name, each in learned.items()}
         decisions = np.stack([each.decisions for each in learned.values()])
         defaults = np.full(len(learned), 1 / len(learned))
-        held_out_weights = held_out * row_weights(target, sample_weight)
         # Trees that have seen copies of rows mislead as much as models of others.
         are_shrunk = [True] * len(learned)
-        weights = fit_weights(decisions, target, held_out_weights, defaults, are_shrunk)
-        self.weights_ = dict(zip(learned, weights.tolist(), strict=True))
-        self.estimators_ = {name: each.models for name, each in learned.items()}
-        score = partial(held_out_score, target, held_out, scored)
-        self.scores_ = {name: score(each.decisions) for name, each in learned.items()}
-        self.scores_["sum"] = score(np.tensordot(weights, decisions, 1))
-        self._target = target.without_rows()
+        self._learn_weights(training, models, decisions, defaults, are_shrunk)
+        total = np.tensordot([*self.weights_.values()], decisions, 1)
+        self.scores_["sum"] = training.score(total)
 
-    def _tasks(self, X, target, folds, sample_weight, rng):
+    def _tasks(self, X, training, rng):
         """Return a call that fits each learner, by name."""
         from . import _learners
 
-        tasks, on_folds = {}, (X, target, folds, sample_weight)
+        target, tasks = training.target, {}
+        on_folds = X, target, training.folds, training.sample_weight
         for learner in self.learners:
             name, estimator = self._read_learner(learner)
             seed = int(rng.randint(2**31 - 1))
@@ -231,7 +202,7 @@ class _TableModel(
         return total
 
 
-class TableClassifier(ClassifierMixin, _TableModel):
+class TableClassifier(TargetClassifierMixin, _TableModel):
     r"""Classify rows of numbers by a weighted sum of learners of different kinds.
 
     Gradient boosting, extremely randomized trees and a linear model are fitted on the
@@ -349,65 +320,8 @@ class TableClassifier(ClassifierMixin, _TableModel):
         self.verbose = verbose
         self.random_state = random_state
 
-    _target_kind = "classes"
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the classes with the largest probability.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            With the columns seen in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_labels)
-            Classes; for sets of labels, an indicator matrix of the labels with a
-            probability above one half.
-        """
-        decisions = self._decide(X)  # raises if it is not fitted
-        return self._target.decode(decisions)
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            With the columns seen in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            Columns are in the order of `classes_`. Rows sum to 1, except for sets of
-            labels, which have one probability per label.
-        """
-        decisions = self._decide(X)
-        return self._target.probabilities(decisions)
-
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the weighted sums of the learners' log odds.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            With the columns seen in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_classes)
-            For two classes, the log odds of the second.
-        """
-        decisions = self._decide(X)
-        return self._target.decision_values(decisions)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
-
-
-class TableRegressor(RegressorMixin, _TableModel):
+class TableRegressor(TargetRegressorMixin, _TableModel):
     r"""Predict numbers from rows of numbers by a weighted sum of learners.
 
     Gradient boosting, extremely randomized trees and a linear model are fitted on the
@@ -490,29 +404,6 @@ class TableRegressor(RegressorMixin, _TableModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
-
-    _target_kind = "numbers"
-
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the predicted numbers.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            With the columns seen in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_columns)
-            The predictions, in the shape of y.
-        """
-        decisions = self._decide(X)  # raises if it is not fitted
-        return self._target.decode(decisions)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 def _fit_named(name, estimator, on_folds):

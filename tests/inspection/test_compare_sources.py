@@ -23,8 +23,8 @@ from sk_metaembed import (
     make_table_pipeline,
     make_text_pipeline,
 )
+from sk_metaembed._stacking import _folds
 from sk_metaembed.inspection import SourceComparisonDisplay, compare_sources
-from sk_metaembed.meta import _stacked_folds
 
 N_ROWS = 40
 CV = StratifiedKFold(2, shuffle=True, random_state=0)
@@ -191,14 +191,14 @@ def test_a_stack_with_models_of_words_is_scored_as_it_is():
 @pytest.mark.parametrize("is_table", [False, True])
 def test_groups_reach_the_folds_of_the_models(is_table, monkeypatch):
     seen = []
-    fit = _stacked_folds._divide
+    fit = _folds._divide
 
     def divide(n_folds, labels, counted, groups, *others):
         pairs = fit(n_folds, labels, counted, groups, *others)
         seen.append((groups, pairs))
         return pairs
 
-    monkeypatch.setattr(_stacked_folds, "_divide", divide)
+    monkeypatch.setattr(_folds, "_divide", divide)
     sources, X = SOURCES, TEXTS
     if is_table:
         sources, X = make_table_pipeline("classifier", random_state=0), table_of_rows()

@@ -38,8 +38,8 @@ from sk_metaembed import (
     load,
     save,
 )
+from sk_metaembed._stacking import make_folds
 from sk_metaembed._targets import no_warning_of_rare_classes, read_target
-from sk_metaembed.meta._stacked_folds import make_folds
 from sk_metaembed.sequences._equal_rows import linked_pairs
 
 from .sources import sequences

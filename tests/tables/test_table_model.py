@@ -17,8 +17,8 @@ from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limi
 
 from sk_metaembed import TableClassifier, TableEncoder, TableRegressor
 from sk_metaembed._core._copies import find_copies
+from sk_metaembed._stacking import make_folds
 from sk_metaembed._targets import no_warning_of_rare_classes, read_target
-from sk_metaembed.meta._stacked_folds import make_folds
 from sk_metaembed.tables import _table_model
 from sk_metaembed.tables._learners import _parts_left_out, decide, fit_trees
 
@@ -280,10 +280,11 @@ def test_a_row_of_another_weight_is_held_out(weight):
     model = TableRegressor(["trees"], random_state=0).fit(X, value + 100, weights)
     assert np.isfinite(model.scores_["trees"])
     target = read_target(value, 60, "numbers", weights)
-    parts = fit_trees(X, target, folds_of(target), weights, 0)
-    assert parts.is_held_out.all()
+    folds = folds_of(target)
+    assert folds.held_out.all()
+    parts = fit_trees(X, target, folds, weights, 0)
     target.columns[0] += 9
-    other = fit_trees(X, target, folds_of(target), weights, 0)
+    other = fit_trees(X, target, folds, weights, 0)
     np.testing.assert_array_equal(other.decisions[0], parts.decisions[0])
 
 

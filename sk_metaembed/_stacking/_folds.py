@@ -1,9 +1,7 @@
-"""Folds of a stack.
+"""Divide training rows into folds.
 
-Equal rows and groups stay in one fold; rare classes do not change the division of the
-others.
-
-Imported when an estimator is fitted, because it loads `sklearn.model_selection`.
+Equal rows and groups stay in one fold, and rare classes do not change the division of
+the others. Only functions import `sklearn.model_selection`, which loads many modules.
 """
 
 import warnings
@@ -11,7 +9,6 @@ from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-from sklearn import model_selection as sk
 from sklearn.utils import check_random_state
 
 from .._core._errors import plural
@@ -77,15 +74,11 @@ def make_folds(cv, target, groups, copies, random_state):
     return Folds(pairs, held_out, groups, units)
 
 
-def row_weights(target, sample_weight):
-    """Return the weights of rows in comparisons, (n_rows,); 0 for rare classes."""
-    weights = target.is_common.astype(np.float64)
-    return weights if sample_weight is None else weights * sample_weight
-
-
 def given_pairs(cv, y, groups):
     """Return (train, test) of a splitter or an iterable, each row in one test part."""
-    splitter = sk.check_cv(cv)
+    from sklearn.model_selection import check_cv
+
+    splitter = check_cv(cv)
     pairs = list(splitter.split(np.zeros(len(y)), y, groups))
     held_out = np.concatenate([test for _, test in pairs]).astype(int)
     counts = np.bincount(held_out, minlength=len(y))
@@ -172,6 +165,8 @@ def _fold_of_row(n_folds, labels, n_rows, groups, rng):
 
     There are at most as many folds as units, and as rows of the largest class.
     """
+    from sklearn import model_selection as sk
+
     n_units = n_rows if groups is None else len(np.unique(groups))
     if labels is not None:
         n_units = min(n_units, int(np.unique(labels, return_counts=True)[1].max()))

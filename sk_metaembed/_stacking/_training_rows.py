@@ -1,0 +1,202 @@
+"""The training rows of a sum of models, and models fitted without each fold."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import clone
+
+from .._core._sample_weights import (
+    check_sample_weight,
+    fit_model,
+    with_class_weights,
+)
+from .._targets import (
+    check_groups,
+    check_target,
+    decision_values,
+    per_column,
+    read_target,
+)
+from ._folds import given_pairs, make_folds, pairs_of_part, warn_of_no_folds
+from ._weights import fit_weights
+
+
+class TrainingRows:
+    """What all models of a sum share in fit: targets, weights, groups and folds.
+
+    Parameters
+    ----------
+    X : rows
+        Only their number is read.
+    y : array-like of shape (n_rows,) or (n_rows, n_columns)
+    sample_weight, groups : array-like of shape (n_rows,) or None
+        Rows of weight 0 are left out.
+    kind : {"classes", "numbers"}
+    class_weight : dict, "balanced" or None
+    cv : int, cross-validation generator, iterable or None
+        A splitter receives all rows, including rows of weight 0.
+
+    Attributes
+    ----------
+    kept : ndarray of int, shape (n_kept,)
+        The rows of X with a weight above 0. All other attributes are of these rows.
+    target : Target
+        With its rows.
+    sample_weight : ndarray of shape (n_kept,) or None
+        The weights of rows times those of their classes.
+    groups : ndarray of shape (n_kept,) or None
+    folds : Folds
+        Set by `divide`.
+    """
+
+    def __init__(
+        self, X, y, sample_weight, groups, *, kind, class_weight=None, cv=None
+    ):
+        groups, n_rows = check_groups(groups, len(X)), len(X)
+        self.kept = np.arange(n_rows)
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, X)
+            self.kept = np.flatnonzero(sample_weight)
+        n_absent = n_rows - len(self.kept)
+        if n_absent:
+            y = check_target(y, n_rows)  # an array, whose rows can be taken
+            if not isinstance(cv, Integral | None):
+                cv = pairs_of_part(given_pairs(cv, y, groups), self.kept)
+            y, sample_weight = y[self.kept], sample_weight[self.kept]
+            groups = None if groups is None else groups[self.kept]
+        n_kept = len(self.kept)
+        self.target = read_target(y, n_kept, kind, sample_weight, n_absent)
+        self._score_weight, self.groups, self._cv = sample_weight, groups, cv
+        self.sample_weight = with_class_weights(
+            class_weight, self.target.y, sample_weight
+        )
+
+    @property
+    def keeps_copies_together(self):
+        """Whether `divide` takes copies: neither groups nor given folds divide them."""
+        return self.groups is None and isinstance(self._cv, Integral | None)
+
+    def divide(self, copies, random_state, noun):
+        """Set the `folds`, and warn if no row can be held out.
+
+        `copies` has the same number for equal rows, or is None; `noun` is what the
+        warning calls them.
+        """
+        self.folds = make_folds(
+            self._cv, self.target, self.groups, copies, random_state
+        )
+        if not self.folds.pairs:
+            warn_of_no_folds(self.target, self.groups, copies, noun)
+
+    def score(self, decisions):
+        """Return the accuracy or coefficient of determination of held-out rows.
+
+        NaN if there are fewer than two, or none of them has a weight. The weights of
+        classes do not count.
+        """
+        from sklearn.metrics import accuracy_score, r2_score
+
+        rows, weights = self.folds.held_out, self._score_weight
+        if np.count_nonzero(rows) < 2:
+            return float("nan")
+        weights = None if weights is None else weights[rows]
+        if weights is not None and not weights.any():
+            return float("nan")
+        score = r2_score if self.target.kind == "numbers" else accuracy_score
+        predictions = self.target.decode(decisions)[rows]
+        return float(score(self.target.y[rows], predictions, sample_weight=weights))
+
+
+class WeightedSumMixin:
+    """Estimator whose prediction is a weighted sum of the predictions of models.
+
+    A subclass is a `TargetClassifierMixin` or a `TargetRegressorMixin`.
+    """
+
+    def _training_rows(self, X, y, sample_weight, groups, cv=None):
+        """Return the `TrainingRows` of a fit; set `classes_` if there are classes."""
+        rows = TrainingRows(
+            X,
+            y,
+            sample_weight,
+            groups,
+            kind=self._target_kind,
+            class_weight=getattr(self, "class_weight", None),
+            cv=cv,
+        )
+        if rows.target.classes is not None:
+            self.classes_ = rows.target.classes
+        return rows
+
+    def _learn_weights(self, rows, models, decisions, defaults, are_shrunk):
+        """Set the models by name, their weights and their scores.
+
+        Parameters
+        ----------
+        rows : TrainingRows
+        models : dict of str to fitted models
+        decisions : ndarray of shape (n_models, n_rows, n_columns)
+            Decision values out of fold.
+        defaults : ndarray of shape (n_models,)
+            Default weights.
+        are_shrunk : list of bool
+            See `fit_weights`.
+        """
+        held_out = rows.folds.held_out * row_weights(rows.target, rows.sample_weight)
+        weights = fit_weights(decisions, rows.target, held_out, defaults, are_shrunk)
+        self.estimators_ = models
+        self.weights_ = dict(zip(models, weights.tolist(), strict=True))
+        scores = map(rows.score, decisions)
+        self.scores_ = dict(zip(models, scores, strict=True))
+        self._target = rows.target.without_rows()
+
+
+def row_weights(target, sample_weight):
+    """Return the weights of rows in comparisons, (n_rows,); 0 for rare classes."""
+    weights = target.is_common.astype(np.float64)
+    return weights if sample_weight is None else weights * sample_weight
+
+
+def fit_on_folds(estimator, X, target, folds, sample_weight, change_rows=None):
+    """Return a model per fold, fitted without its rows, and their decision values.
+
+    The mean of these models takes one fit less than a model of all rows, and is at
+    least as accurate where single models vary, as networks do.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array or container of rows
+    target : Target
+    folds : Folds
+        Without folds, one model is fitted on all rows.
+    sample_weight : ndarray of shape (n_rows,) or None
+    change_rows : callable, default=None
+        Returns the rows to fit a model on, from a copy of its training rows.
+
+    Returns
+    -------
+    models : list of estimator
+    decisions : ndarray of shape (n_rows, n_columns)
+        Relative to the center of the target, of models that have not seen the row; the
+        mean of all models where the row was not held out.
+    """
+    estimator = per_column(estimator, target)
+    models, decisions = [], np.zeros(target.columns.shape)
+    for train, test in folds.pairs or [(np.arange(len(X)), np.arange(0))]:
+        rows = X[train] if change_rows is None else change_rows(X[train])
+        model = fit_part(clone(estimator), rows, target, folds, sample_weight, train)
+        models.append(model)
+        if len(test):
+            decisions[test] = decision_values(model, X[test], target) - target.center
+    seen = np.flatnonzero(~folds.held_out)
+    if len(seen):
+        decisions[seen] = decision_values(models, X[seen], target) - target.center
+    return models, decisions
+
+
+def fit_part(model, X, target, folds, sample_weight, rows):
+    """Return a model fitted on X, which are some rows of the training data."""
+    weights = None if sample_weight is None else sample_weight[rows]
+    groups = None if folds.groups is None else folds.groups[rows]
+    return fit_model(model, X, target.y[rows], weights, groups)
