@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from ..tables._api import column_kind, read_cells, read_floats
+from ..tables._api import choose_column_format, read_cells, read_floats
 
 _MAX_CLASSES = 20  # a target of more distinct integers is a number
 _LARGEST = 2.0**63  # of integers; floats beyond are amounts
@@ -45,10 +45,10 @@ def _numbers(y):
             f"--target: column {y.name!r} has lists. Predict one label per row."
         )
     with warnings.catch_warnings(action="ignore"):
-        kind = column_kind(cells)  # may warn of values that are not numbers
-    if kind.number_format is None:
+        column_format = choose_column_format(cells)  # may warn of other values
+    if column_format.numbers is None:
         return np.full(len(y), np.nan)
-    return read_floats(cells, kind)[:, 0]
+    return read_floats(cells, column_format)[:, 0]
 
 
 def _check_numbers(y, numbers):

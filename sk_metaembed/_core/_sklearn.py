@@ -87,11 +87,3 @@ def parameter_of_pairs(model):
     name = "decision_function_shape"
     of_pairs = (k for k, v in params.items() if k.endswith(name) and v == "ovo")
     return next(of_pairs, None)
-
-
-def boosted_trees(model):
-    """Return the trees and the first value of a fitted HistGradientBoosting*.
-
-    The trees are a list per iteration, with a tree per column of the sum.
-    """
-    return model._predictors, model._baseline_prediction

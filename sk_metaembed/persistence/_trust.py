@@ -52,13 +52,12 @@ CLASSES = {
     "sources.transformer._forward": ("OutputSpec",),
     "sources.words._fasttext": ("NgramVectors",),
     "tables._column_encoder": ("Column", "ColumnEncoder"),
-    "tables._column_kinds": ("ColumnKind",),
-    "tables._date_parts": ("DateFormat",),
+    "tables._column_format": ("ColumnFormat",),
+    "tables._dates": ("DateFormat",),
     "tables._learners": ("DenseScaler", "Trees"),
-    "tables._numbers": ("NumberFormat",),
-    "tables._numbers_inside": ("NumberPlan",),
-    "tables._predictions": ("StackedPredictions",),
+    "tables._numbers": ("NumberFormat", "NumbersInside"),
     "tables._string_features": ("StringFeatures",),
+    "tables._text_meta_encoder": ("StackedPredictions",),
 }
 # Stores and models, which are opened from what describes them.
 HANDLES = {

@@ -1,7 +1,7 @@
 """What other rooms may use of this one, in addition to its public names."""
 
 from ._cells import read_cells
-from ._column_kinds import column_kind
+from ._column_format import choose_column_format
 from ._column_reading import read_floats
 from ._table_encoder import plain_features, warn_of_unread_values
 from ._table_reader import find_kinds

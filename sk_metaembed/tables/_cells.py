@@ -2,11 +2,11 @@
 
 A table is read in two steps. `read_cells` makes `Cells` of a column of any frame,
 without looking at other rows: a typed cell and the texts that tools write for it become
-one value, or a text that reads as this value. `column_kind` then decides from the
-training rows what the column contains, and `read_column` reads any cells by this kind:
-as numbers, dates or texts, and with the forms in which they are written. The forms of
-the training rows are stored; other forms of later rows get a warning that names both
-(see `_forms.py`).
+one value, or a text that reads as this value. `choose_column_format` then decides from
+the training rows what the column contains, and `read_column` reads any cells by this
+format: as numbers, dates or texts, and with the notations in which they are written.
+The notations of the training rows are stored; other notations of later rows get a
+warning that names both.
 """
 
 import datetime
@@ -19,8 +19,59 @@ import numpy as np
 from .._core._errors import short_repr
 from .._core._frames import is_missing
 from .._core._optional import pandas as pd
-from ._durations import is_duration, seconds_of
-from ._missing import is_missing_anywhere
+from ._times import is_duration, seconds_of
+
+# Texts that mean a missing value in every column: what tools write for it, and errors
+# of spreadsheets. Those that pandas reads so:
+_PANDAS = """
+#N/A #NA -1.#IND -1.#QNAN -NaN -nan 1.#IND 1.#QNAN
+<NA> N/A NA NULL NaN None n/a nan null
+"""
+# PostgreSQL and MySQL, database clients, Hive, Excel's pivot tables, MATLAB, Go, NumPy.
+_TOOLS = r"""
+\N (null) (NULL) [NULL] <null> <NULL> __HIVE_DEFAULT_PARTITION__ (blank) (Blank)
+<missing> <undefined> <nil> NaT
+"""
+# Errors of Excel, LibreOffice and Google Sheets, in the languages of their users.
+_ERRORS = """
+#DIV/0! #VALUE! #REF! #NAME? #NUM! #NULL! #N/A! #SPILL! #CALC! #FIELD! #BLOCKED! #ERROR!
+#CONNECT! #UNKNOWN! #BUSY! #PYTHON! #TIMEOUT! #EXTERNAL! #GETTING_DATA
+#WERT! #BEZUG! #ZAHL! #NV #ÜBERLAUF! #KALK!
+#VALEUR! #NOM? #NOMBRE! #NUL! #PROPAGATION! #CALCUL!
+#¡DIV/0! #¡VALOR! #¡REF! #¿NOMBRE? #¡NUM! #¡NULO! #¡DESBORDAMIENTO!
+#VALOR! #NOME? #NÚM! #NULO! #N/D #N/D! #DESPEJAR! #RIF! #VALORE! #NULLO!
+#DEEL/0! #WAARDE! #VERW! #NAAM? #GETAL! #LEEG! #N/B #OVERLOOP!
+#DZIEL/0! #ARG! #ADR! #NAZWA? #LICZBA! #ZERO!
+#DIVISION/0! #VÄRDEFEL! #REFERENS! #NAMN? #OGILTIGT! #SAKNAS! #SKÄRNINGSPUNKT!
+#ДЕЛ/0! #ЗНАЧ! #ССЫЛКА! #ИМЯ? #ЧИСЛО! #ПУСТО! #Н/Д
+"""
+_MISSING = frozenset(
+    ["", "#N/A N/A", *f"{_PANDAS} {_TOOLS} {_ERRORS}".split()]
+    + [f"Err:{number}" for number in range(501, 541)]  # LibreOffice
+    + ["#" * width for width in range(3, 40)]  # a cell that is too narrow
+)
+# Words that people write for a missing number or date, in lower case, and that may be
+# values of a category; ".a" to ".z" are those of SAS and Stata.
+_ALSO = frozenset(
+    ["na", "n.a.", "nat", "nil", "none", "undefined", "#n/a", "-nan", "\\n"]
+    + ["nan(ind)", "-nan(ind)", "nan(snan)", "-nan(snan)"]  # of Microsoft's C
+    + ["-", "--", "---", ".", "...", "?", "–", "—", "._"]
+    + [f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    # of MySQL, and day 0 of Excel
+    + ["0000-00-00", "0000-00-00 00:00:00", "00/00/0000", "1900-01-00", "1/0/1900"]
+)
+_LOWER = _ALSO | {text.casefold() for text in _MISSING}
+
+
+def is_missing_anywhere(text):
+    """Return whether a stripped text means a missing value in any column."""
+    return text in _MISSING
+
+
+def is_missing_mark(text):
+    """Return whether a text marks a missing number or date, such as "N/A" or "-"."""
+    return text.strip().casefold() in _LOWER
+
 
 _REFUSED = (dict, set, frozenset, bytes, bytearray, complex, np.complexfloating)
 # bool as spreadsheets, R and databases write it.
@@ -42,17 +93,14 @@ class Cells:
     ----------
     values : ndarray
         float64 with NaN, datetime64[us] with NaT, or objects: str, tuples of str, None.
-    form : str
+    notation : str
         What the tool hands over: "number", "bool" (1 and 0), "duration" (seconds),
         "time" (seconds since midnight), "zoned time" (the same in UTC), "date", "zoned
-        date" (in UTC) or "text" (whose form each text shows).
-    is_single : bool
-        Whether some numbers are float32 or float16.
+        date" (in UTC) or "text" (each of which shows its own notation).
     """
 
     values: np.ndarray
-    form: str = "text"
-    is_single: bool = False
+    notation: str = "text"
 
     def __len__(self):
         return len(self.values)
@@ -62,11 +110,11 @@ def read_cells(column, name=""):
     """Return the `Cells` of a column of a frame, or of a list.
 
     Strings are stripped, and in NFC. Empty ones, and those that tools write for a
-    missing value, are missing (see `_missing.py`). A list of str becomes a tuple. Dates
-    with a time zone are converted to UTC, as `parse_dates` does. A float32 becomes the
-    shortest decimal number that rounds to it. In a column that mixes types, a cell that
-    is not a str becomes the text that reads as its value. A column without any cell has
-    numbers; one with integers that floats do not tell apart has texts.
+    missing value, are missing. A list of str becomes a tuple. Dates with a time zone
+    are converted to UTC, as `read_dates` does. A float32 becomes the shortest decimal
+    number that rounds to it. In a column that mixes types, a cell that is not a str
+    becomes the text that reads as its value. A column without any cell has numbers; one
+    with integers that floats do not tell apart has texts.
     """
     if type(column).__module__.startswith("polars"):
         cells = _polars_cells(column)
@@ -88,37 +136,29 @@ def distinct(values):
     return distinct_values, codes
 
 
-def per_distinct(function, values, empty):
-    """Apply a function to the distinct values; missing ones are `empty`."""
-    known, codes = distinct(values)
-    results = np.asarray(function(known))
-    out = np.full((len(values), *results.shape[1:]), empty, results.dtype)
-    out[codes >= 0] = results[codes[codes >= 0]]
-    return out
-
-
 def as_texts(cells):
     """Return `Cells` as str, with None for missing ones; lists remain tuples.
 
     The text of a typed cell is the one that it has in a column that mixes types.
     """
-    if cells.form == "text":
+    if cells.notation == "text":
         return cells.values
     values, codes = distinct(cells.values)
-    texts = [typed_text(value, cells.form) for value in values]
+    texts = [typed_text(value, cells.notation) for value in values]
     return np.array([*texts, None], dtype=object)[codes]
 
 
-def typed_text(value, form):
+def typed_text(value, notation):
     """Return a value of typed cells as a text that reads as it."""
-    if form.endswith("date"):
-        return _date_text(value) + "Z" * (form == "zoned date")
-    if form == "bool":
+    if notation.endswith("date"):
+        return _date_text(value) + "Z" * (notation == "zoned date")
+    if notation == "bool":
         return str(bool(value))
-    if form.endswith("time"):
+    if notation.endswith("time"):
         moment = np.datetime64(0, "us") + np.timedelta64(round(1e6 * value), "us")
-        return str(moment)[11:].removesuffix(".000000") + "Z" * (form == "zoned time")
-    return f"{number_text(value)} s" if form == "duration" else number_text(value)
+        clock = str(moment)[11:].removesuffix(".000000")
+        return clock + "Z" * (notation == "zoned time")
+    return f"{number_text(value)} s" if notation == "duration" else number_text(value)
 
 
 def _polars_cells(column):
@@ -133,10 +173,11 @@ def _polars_cells(column):
         if not _are_large(values).any():
             return Cells(values, "bool" if dtype == pl.Boolean else "number")
     if dtype == pl.Date or dtype == pl.Datetime:
-        form = "zoned date" if getattr(dtype, "time_zone", None) else "date"
-        if form == "zoned date":
+        is_zoned = getattr(dtype, "time_zone", None) is not None
+        if is_zoned:
             column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        return Cells(column.cast(pl.Datetime("us")).to_numpy(), form)
+        dates = column.cast(pl.Datetime("us")).to_numpy()
+        return Cells(dates, "zoned date" if is_zoned else "date")
     if dtype == pl.Duration:
         return Cells(column.to_numpy() / np.timedelta64(1, "s"), "duration")
     if dtype == pl.Time:
@@ -148,7 +189,7 @@ def _typed_cells(column):
     """Return the cells of a column whose dtype is numeric or a date, else None."""
     dtype = getattr(column, "dtype", None)
     if isinstance(dtype, pd.PeriodDtype):
-        return Cells(_period_starts(column), "date")
+        return Cells(_microseconds(pd.Series(column).dt.to_timestamp()), "date")
     if getattr(dtype, "kind", "O") == "O" and not hasattr(dtype, "tz"):
         return None
     if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
@@ -156,24 +197,15 @@ def _typed_cells(column):
     if dtype.kind == "m":
         seconds = pd.to_timedelta(column).to_numpy() / np.timedelta64(1, "s")
         return Cells(seconds, "duration")
-    if dtype.kind != "M":
-        return None
-    form = "date"
-    if not isinstance(dtype, np.dtype):
-        if not hasattr(dtype, "tz"):  # dates of Arrow
-            return None
-        column, form = pd.Series(column).dt.tz_convert(None), "zoned date"
-    return Cells(_microseconds(np.asarray(column)), form)
-
-
-def _period_starts(column):
-    """Return the first moments of a column of periods, datetime64[us]."""
-    starts = pd.Series(column).dt.to_timestamp()
-    return _microseconds(starts.to_numpy())
+    if dtype.kind == "M" and hasattr(dtype, "tz"):
+        return Cells(_microseconds(pd.Series(column).dt.tz_convert(None)), "zoned date")
+    is_date = dtype.kind == "M" and isinstance(dtype, np.dtype)  # not of Arrow
+    return Cells(_microseconds(column), "date") if is_date else None
 
 
 def _microseconds(dates):
     """Return datetime64 in microseconds; years beyond them become the last ones."""
+    dates = np.asarray(dates)
     if np.datetime_data(dates.dtype)[0] in ("us", "ns", "ps", "fs", "as"):
         return dates.astype("datetime64[us]")
     return np.clip(dates, *_ENDS.astype(dates.dtype)).astype("datetime64[us]")
@@ -183,19 +215,17 @@ def _numeric_cells(column):
     """Return the cells of a column of numbers or bools; None for large integers."""
     dtype = column.dtype
     own = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
-    if own.kind == "f" and own.itemsize < 8:
-        return Cells(_shortest(_as_floats(column, own)), "number", is_single=True)
-    values = _as_floats(column, np.float64)
+    is_short = own.kind == "f" and own.itemsize < 8
+    target = own if is_short else np.float64
+    if isinstance(dtype, np.dtype):
+        values = np.asarray(column, dtype=target)
+    else:
+        values = column.to_numpy(dtype=target, na_value=np.nan)
+    if is_short:
+        return Cells(_shortest(values), "number")
     if own.kind != "f" and _are_large(values).any():
         return None
     return Cells(values, "bool" if own.kind == "b" else "number")
-
-
-def _as_floats(column, target):
-    """Return a column as an array of floats, with NaN for missing cells."""
-    if isinstance(column.dtype, np.dtype):
-        return np.asarray(column, dtype=target)
-    return column.to_numpy(dtype=target, na_value=np.nan)
 
 
 def _shortest(numbers):
@@ -225,24 +255,23 @@ def _object_cells(column, name):
     if _MASKED in types:
         missing |= np.array([cell is np.ma.masked for cell in cells])
         types.remove(_MASKED)
-    if types and all(map(is_duration, types)):
-        seconds = [*map(seconds_of, cells[~missing])]
-        form = "zoned time" if any(map(_has_zone, cells[~missing])) else ""
-        form = form or ("time" if datetime.time in types else "duration")
-        return Cells(_fill(seconds, missing, np.nan, np.float64), form)
+    present, has_times = cells[~missing], bool(types) and all(map(is_duration, types))
+    has_dates = bool(types) and _are(types, datetime.date)
+    zoned = {*map(_has_zone, present)} if has_times or has_dates else ()
+    if has_times:
+        seconds = _fill([*map(seconds_of, present)], missing, np.nan, np.float64)
+        notation = "time" if datetime.time in types else "duration"
+        return Cells(seconds, "zoned time" if True in zoned else notation)
     if not types & {complex, np.complex128} and _are(types, Number | np.bool_):
         numbers = _as_numbers(cells, missing, types)
         if numbers is not None:
             is_bool = bool(types) and _are(types, bool | np.bool_)
-            is_single = bool(types & {*_SHORT_FLOATS})
-            return Cells(numbers, "bool" if is_bool else "number", is_single)
-    if _are(types, datetime.date):
-        present = cells[~missing]
-        zoned = {*map(_has_zone, present)}
-        if len(zoned) < 2:  # else texts show which have a zone
-            dates = [_naive(cell) for cell in present]
-            dates = _fill(dates, missing, np.datetime64("NaT"), "datetime64[us]")
-            return Cells(dates, "zoned date" if True in zoned else "date")
+            return Cells(numbers, "bool" if is_bool else "number")
+    # Among dates with and without a zone, texts show which ones have one.
+    if has_dates and len(zoned) < 2:
+        dates = [*map(_naive, present)]
+        dates = _fill(dates, missing, np.datetime64("NaT"), "datetime64[us]")
+        return Cells(dates, "zoned date" if True in zoned else "date")
     known = {}
     out = np.full(len(cells), None, dtype=object)
     for row in np.flatnonzero(~missing):
@@ -257,6 +286,7 @@ def _object_cells(column, name):
 
 
 def _are(types, allowed):
+    """Return whether all types are of the allowed ones."""
     return all(issubclass(t, allowed) for t in types)
 
 
@@ -320,9 +350,9 @@ def _other(cell, row, name):
     The text reads as the value that the cell has in a column of its type.
     """
     if is_duration(type(cell)):
-        form = "time" if isinstance(cell, datetime.time) else "duration"
-        form = "zoned time" if _has_zone(cell) else form
-        return typed_text(seconds_of(cell), form)
+        notation = "time" if isinstance(cell, datetime.time) else "duration"
+        notation = "zoned time" if _has_zone(cell) else notation
+        return typed_text(seconds_of(cell), notation)
     if isinstance(cell, list | tuple | np.ndarray) and np.shape(cell) != ():
         items = [item for item in cell if not is_missing(item)]
         if all(isinstance(item, str) for item in items):
@@ -345,8 +375,8 @@ def _other(cell, row, name):
 
 def _has_text(cell):
     """Return whether a cell has a text other than its class and address."""
-    kind = type(cell)
-    return kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
+    own = type(cell)
+    return own.__str__ is not object.__str__ or own.__repr__ is not object.__repr__
 
 
 def _clean(text):

@@ -1,5 +1,6 @@
 """Encode one column of a table by what it contains."""
 
+import re
 import warnings
 from typing import NamedTuple
 
@@ -7,9 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .._core._errors import short_repr
-from ._cells import typed_text
-from ._codes import codes_by_float, find_codes, is_rounded, may_be_rounded
-from ._column_kinds import ColumnKind, as_noun, column_kind
+from ._cells import distinct, typed_text
+from ._column_format import ColumnFormat, choose_column_format
 from ._column_reading import (
     float_names,
     read_column,
@@ -17,29 +17,25 @@ from ._column_reading import (
     read_texts,
     unread_cells,
 )
-from ._date_order import first_ambiguous
-from ._dates import parse_dates
-from ._forms import find_new_form, forms_in_fit
-from ._levels import has_fine_levels
-from ._numbers import first_with_decimal, parse_numbers
-from ._numbers_input import as_float32, offset
-from ._zones import has_database
+from ._dates import first_ambiguous, read_dates
+from ._learners import as_float32, offset
+from ._numbers import first_with_decimal, read_numbers
+from ._times import has_database
 
 _MAX_ONE_HOT = 40  # values of a category with an indicator each
 _STRINGS = ("category", "name", "code", "text", "url", "list")
 # Values that repeat are known from the training rows; vectors of them add noise.
 _REPEATED = ("category", "url")
 _N_EXAMPLES = 3
-# Distinct numbers that are searched for one that can be read in two ways.
+# Distinct texts that are searched for one that can be read in two ways.
 _SAMPLE = 2000
-_LARGEST_SINGLE = 2**24  # integers up to it are exact as float32
-_WHOLE = "?"  # in place of a number that can be read in two ways
-
-
-def _texts(cells):
-    """Return the distinct str among cells."""
-    values = cells.values if cells.form == "text" else ()
-    return [text for text in dict.fromkeys(values) if isinstance(text, str)]
+# Other notations whose cells are surely read as those of a notation.
+_SAME = {
+    "time": ("h:mm", "duration"), "h:mm": ("time",),
+    "duration": ("m:ss", "time"), "m:ss": ("duration",),
+}  # fmt: skip
+_ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d\d")  # a number without its last digits
+_EXACT = 15  # digits of any float, and those that Excel keeps
 
 
 class Column(NamedTuple):
@@ -102,9 +98,6 @@ class ColumnEncoder(BaseEstimator):
         Whether an earlier column has the same cells; it has no features then.
     """
 
-    codes_, code_length_ = None, 0  # of columns from files without them
-    forms_, zeros_ = None, None
-
     def __init__(self, name, strings, ngrams, sources, is_duplicate):
         self.name = name
         self.strings = strings
@@ -113,36 +106,31 @@ class ColumnEncoder(BaseEstimator):
         self.is_duplicate = is_duplicate
 
     def fit_transform(self, cells, targets, folds, weights):
-        """Decide the kind, fit, and return the features of the training rows."""
-        kind = column_kind(cells, self.name)
+        """Decide the format, fit, and return the features of the training rows."""
+        own = choose_column_format(cells, self.name)
         if self.is_duplicate:
-            counts = {"n_distinct": kind.n_distinct, "n_missing": kind.n_missing}
-            kind = ColumnKind("duplicate", **counts)
-        self.kind_ = kind
-        self.codes_, self.code_length_ = None, 0
+            counts = {"n_distinct": own.n_distinct, "n_missing": own.n_missing}
+            own = ColumnFormat("duplicate", **counts)
+        self.format_ = own
         self.strings_ = self.sources_ = None
-        is_string = kind.kind in _STRINGS
-        is_listed = kind.categorical and kind.n_distinct <= _MAX_ONE_HOT
-        (floats, forms), texts = read_column(cells, kind), read_texts(cells, kind)
-        self.forms_ = forms_in_fit(cells, kind, forms)
-        self.zeros_ = {}
-        self.zeros_ = self._check_zeros(cells)
-        self._check_zones(forms)
-        if is_string:
-            self.codes_, self.code_length_ = find_codes(texts)
-        self.ambiguous_ = self._check_decimals(cells, known="")
-        if not any("." in text or "," in text for text in _texts(cells)):
-            is_whole = (floats[np.isfinite(floats)] % 1 == 0).all()
-            self.ambiguous_ = _WHOLE if is_whole else None
-        self.offset_ = offset(floats) if kind.number_format is not None else 0.0
+        is_string = own.kind in _STRINGS
+        is_listed = own.categorical and own.n_distinct <= _MAX_ONE_HOT
+        (floats, notations), texts = read_column(cells, own), read_texts(cells, own)
+        self.notations_ = self._notations_in_fit(cells, notations)
+        self._check_zones(notations)
+        self.codes_, self.code_length_ = find_codes(texts) if is_string else (None, 0)
+        self.ambiguous_, self.unshown_ = "", ""
+        self.ambiguous_ = self._check_decimals(cells)
+        self.unshown_ = self._find_unshown(cells, floats)
+        self.offset_ = offset(floats) if own.numbers is not None else 0.0
         parts = [floats - self.offset_]
-        if is_listed or kind.strays or (is_string and self.ngrams):
+        if is_listed or own.sentinels or (is_string and self.ngrams):
             self.strings_ = clone(self.strings)
             self.strings_.set_params(
-                one_hot=is_listed or not is_string, lowercase=kind.kind != "list"
+                one_hot=is_listed or not is_string, lowercase=own.kind != "list"
             )
             parts.append(self.strings_.fit_transform(texts, targets, folds, weights))
-        is_known = self.ngrams and kind.kind in _REPEATED
+        is_known = self.ngrams and own.kind in _REPEATED
         if self.sources is not None and is_string and not (is_listed or is_known):
             self.sources_ = clone(self.sources)
             parts.append(self.sources_.fit_transform(texts.tolist()))
@@ -150,95 +138,72 @@ class ColumnEncoder(BaseEstimator):
 
     def transform(self, cells):
         """Return the features of cells, float32."""
-        parts = [self.read_floats(cells) - self.offset_]
-        if self.strings_ is not None or self.sources_ is not None:
-            texts = self._read_texts(cells)
+        floats, texts = self.read(cells)
+        parts = [floats - self.offset_]
         if self.strings_ is not None:
             parts.append(self.strings_.transform(texts))
         if self.sources_ is not None:
             parts.append(self.sources_.transform(texts.tolist()))
         return as_float32(np.hstack(parts))
 
-    def _read_texts(self, cells):
-        """Return texts of cells; numbers as the codes whose digits they lost."""
-        texts = read_texts(cells, self.kind_)
-        is_long = self.kind_.kind in _STRINGS and any(map(is_rounded, texts))
-        long_codes = codes_by_float(self._known_texts()) if is_long else {}
-        if self.code_length_ or long_codes:
-            codes = {t: self._as_code(t, long_codes) for t in dict.fromkeys(texts)}
-            texts = np.array([*map(codes.get, texts), None], dtype=object)[:-1]
-        return texts
+    def read(self, cells):
+        """Return the numbers of cells, and their texts if these are encoded.
 
-    def _as_code(self, text, long_codes):
-        """Return the code of fit that a number can only be, else the text."""
-        if is_rounded(text):
-            found = long_codes.get(float(text), ())
-        elif not self.codes_ and text.isdecimal() and self.code_length_:
-            return text.zfill(self.code_length_)
-        else:
-            found = self.codes_.get(text, ()) if self.codes_ else ()
-        return found[0] if len(found) == 1 else text
-
-    def read_floats(self, cells):
-        """Return the numbers of cells, with a warning if some are of another kind."""
-        kind = self.kind_
-        floats, forms = read_column(cells, kind)
-        unread = unread_cells(cells, floats, kind)
-        if cells.form.endswith("date") and kind.number_format is not None:
+        Issues a warning if some are not of the kind of the column, or are written in
+        another way than in fit.
+        """
+        own, texts = self.format_, None
+        floats, notations = read_column(cells, own)
+        if cells.notation.endswith("date") and own.numbers is not None:
             dates = cells.values[~np.isnat(cells.values)]
             if len(dates) and not np.isfinite(floats).any():
                 raise TypeError(
                     f"column {self.name!r} had numbers in fit, but has dates, such as "
                     f"{dates[0].astype('datetime64[s]')}. Convert them as in fit."
                 )
-        self._check_decimals(cells, known=self.ambiguous_)
+        self._check_decimals(cells)
         self._check_dates(cells)
-        self._check_codes(cells)
-        self._check_precision(cells)
-        self._check_zeros(cells)
-        self._check_forms(cells, forms)
+        if self.strings_ is not None or self.sources_ is not None:
+            texts = read_texts(cells, own)
+            if own.kind in _STRINGS:
+                texts = self._restore_codes(texts, cells.notation == "number")
+        self._check_notations(notations, texts)
+        unread = unread_cells(cells, floats, own)
         if unread.any():
             values = [*dict.fromkeys(cells.values[unread].tolist())][:_N_EXAMPLES]
-            if cells.form != "text" and cells.form != "number":
-                values = [typed_text(value, cells.form) for value in values]
+            if cells.notation != "text" and cells.notation != "number":
+                values = [typed_text(value, cells.notation) for value in values]
             self._warn(
-                f"was {as_noun(kind)} in fit; {np.count_nonzero(unread):,} of "
+                f"was {own.noun} in fit; {np.count_nonzero(unread):,} of "
                 f"{len(cells):,} values are not, and count as missing: "
                 f"{', '.join(map(short_repr, values))}."
             )
-        return floats
+        return floats, texts
 
-    def _check_decimals(self, cells, known):
+    def _check_decimals(self, cells):
         """Warn of other decimal separators; return a number that can have either.
 
-        `known` is one of earlier cells, and "" if there is none. It is None if no
-        earlier cell is a text with a separator, and `_WHOLE` if all are whole numbers.
+        It is `ambiguous_` if the cells have none, and "" if those of fit have none.
         """
-        number_format = self.kind_.number_format
+        number_format = self.format_.numbers
         if number_format is None:
             return ""
         texts = _texts(cells)
         mark, other = (".", ",") if number_format.decimal == "." else (",", ".")
         suspects = [text for text in texts if other in text or text.count(mark) > 1]
         against = first_with_decimal(suspects, other)
-        either = first_with_decimal(texts[:_SAMPLE], "?")
-        either = either or (known if known != _WHOLE else "")
+        either = first_with_decimal(texts[:_SAMPLE], "?") or self.ambiguous_
+        suspects = [text for text in texts if {*text} & {*self.unshown_}]
+        alone = first_with_decimal(suspects, "?")
         if against and either:
-            number = parse_numbers([either], number_format)[0]
+            number = read_numbers([either], number_format)[0][0]
             self._warn(
                 f"has {against!r}, but {mark!r} is taken as its decimal separator, so "
                 f"that {either!r} is read as {number:g}. Write all of its numbers in "
                 "one way."
             )
-            return either
-        if known == _WHOLE:
-            suspects = [text for text in texts if mark in text or other in text]
-        elif known is not None:
-            suspects = []
-        alone = first_with_decimal(suspects, "?")
-        separator = other if other in alone else mark
-        number = parse_numbers([alone], number_format)[0]
-        if np.isfinite(number):
+        elif np.isfinite(number := read_numbers([alone], number_format)[0][0]):
+            separator = other if other in alone else mark
             self._warn(
                 f"has {alone!r}, which is read as {number:g}, but no value in fit "
                 f"shows whether {separator!r} separates decimals. Write it as in fit, "
@@ -246,13 +211,23 @@ class ColumnEncoder(BaseEstimator):
             )
         return either
 
+    def _find_unshown(self, cells, floats):
+        """Return the separators of which fit does not show what they separate.
+
+        Both if all numbers are whole. If none is a text with a separator, a decimal
+        point is the usual one.
+        """
+        if self.format_.numbers is None or any({*".,"} & {*t} for t in _texts(cells)):
+            return ""
+        return ".," if (floats[np.isfinite(floats)] % 1 == 0).all() else ","
+
     def _check_dates(self, cells):
         """Warn of dates whose day and month no cell of fit tells apart."""
-        if self.kind_.dates is None:
+        if self.format_.dates is None:
             return
-        order = self.kind_.dates.order
+        order = self.format_.dates.order
         text = first_ambiguous(_texts(cells), order)
-        date = parse_dates([text], order)[0].astype("datetime64[D]")
+        date = read_dates([text], order)[0][0].astype("datetime64[D]")
         if not np.isnat(date):
             self._warn(
                 f"has {text!r}, which is read as {date}, but no value in fit shows the "
@@ -260,84 +235,58 @@ class ColumnEncoder(BaseEstimator):
                 f"{str(date)!r}."
             )
 
-    def _check_precision(self, cells):
-        """Warn of float32 where the numbers of fit have more digits than it has."""
-        if not cells.is_single:
-            return
-        kind = self.kind_
-        has_codes = kind.kind in _STRINGS and "number" in (self.forms_ or ())
-        is_fine = has_codes or self.offset_ or has_fine_levels(kind.levels)
-        large = cells.values[np.abs(cells.values) >= _LARGEST_SINGLE]
-        if is_fine and len(large):
-            self._warn(
-                f"has {large[0]:.0f} as float32, which does not tell all integers "
-                f"from {_LARGEST_SINGLE:,} on apart, as fit did. Pass float64, "
-                "integers or str."
-            )
+    def _restore_codes(self, texts, is_float):
+        """Return texts, with numbers as the codes of fit that they can only be.
 
-    def _check_zeros(self, cells):
-        """Warn of digits that differ in zeros; return those of fit by their numbers."""
-        if self.kind_.number_format is None:
-            return {}
-        texts = [text for text in _texts(cells) if text.isdecimal()]
-        with_zeros = {text.lstrip("0") for text in texts if text[0] == "0" != text}
-        known = dict(self.zeros_ or {})
-        for text in texts:
-            number = text.lstrip("0")
-            is_zero = text[0] == "0" != text
-            if number not in with_zeros or (self.zeros_ and not is_zero):
-                continue
-            first = known.setdefault(number, text)
-            if first != text:
-                self._warn(
-                    f"has {first!r} and {text!r}, which are both read as "
-                    f"{number or '0'}. Write codes with a letter in front, and numbers "
-                    "without zeros in front."
-                )
-                break
-        return known
-
-    def _check_codes(self, cells):
-        """Warn of numbers in a column of strings that can be several codes, or none.
-
-        A number has no zeros in front, such as "007", and a float at most 17 digits.
+        Warns of numbers that can be several codes, or none.
         """
-        is_encoded = self.strings_ is not None or self.sources_ is not None
-        if self.kind_.kind not in _STRINGS or not is_encoded:
-            return
-        is_float, texts = cells.form == "number", read_texts(cells, self.kind_)
-        texts = [text for text in dict.fromkeys(texts) if text]
-        numbers = [text for text in texts if is_float or text.isdecimal()]
-        for number in filter(str.isdecimal, numbers if self.codes_ else ()):
-            padded = number.zfill(self.code_length_)
-            found = self.codes_.get(number) or sorted({number, padded})
-            if len(found) > 1 and (is_float or number not in found):
-                self._warn(
-                    f"has the number {number}, which can be "
-                    f"{' or '.join(map(short_repr, found))}: a number has no zeros in "
-                    "front. Read it as str, as in fit."
-                )
-                break
-        rounded = [text for text in texts if may_be_rounded(text)]
-        rounded = [text for text in rounded if not self._are_known_texts([text])]
-        long_codes = codes_by_float(self._known_texts()) if rounded else {}
-        for number in rounded:
-            codes = long_codes.get(float(number), [])
-            if codes if number.isdecimal() else len(codes) != 1:
-                seen = " and ".join(map(short_repr, codes[:2])) or "strings"
-                self._warn(
-                    f"had {seen} in fit, but has the number {number}: a float has at "
-                    "most 17 digits. Read it as str, as in fit."
-                )
-                break
+        numbers = [t for t in dict.fromkeys(texts) if t.isdecimal() or _is_rounded(t)]
+        rounded = {number for number in numbers if _may_be_rounded(number)}
+        has_values = rounded and self.strings_ is not None
+        known = dict.fromkeys(self.strings_.values_ if has_values else ())
+        long_codes = _codes_by_float(known)
+        restored, several, lost = {}, None, None
+        for number in numbers:
+            codes = long_codes.get(float(number), []) if number in rounded else []
+            is_sure = not codes if number.isdecimal() else len(codes) == 1
+            if number in rounded and number not in known and not is_sure:
+                lost = lost or (number, codes)
+            if number.isdecimal():
+                codes = self._codes_with_zeros(number)
+                if len(codes) > 1 and (is_float or number not in codes):
+                    several = several or (number, codes)
+            if len(codes) == 1 and codes[0] != number:
+                restored[number] = codes[0]
+        if several:
+            self._warn(
+                f"has the number {several[0]}, which can be "
+                f"{' or '.join(map(short_repr, several[1]))}: a number has no zeros in "
+                "front. Read it as str, as in fit."
+            )
+        if lost:
+            seen = " and ".join(map(short_repr, lost[1][:2])) or "strings"
+            self._warn(
+                f"had {seen} in fit, but has the number {lost[0]}: a float has at "
+                "most 17 digits. Read it as str, as in fit."
+            )
+        if restored:
+            texts = np.array([*(restored.get(t, t) for t in texts), None], object)[:-1]
+        return texts
 
-    def _check_zones(self, forms):
+    def _codes_with_zeros(self, number):
+        """Return the codes that can be a number, such as "007" and "7" of 7."""
+        padded = number.zfill(self.code_length_)
+        if self.codes_ is None:
+            return [padded]
+        return self.codes_.get(number) or sorted({number, padded})
+
+    def _check_zones(self, notations):
         """Warn of zones without a known offset, and of times without one among others.
 
-        `forms` are those of the training rows.
+        `notations` are those of the training rows.
         """
-        for form, example in forms.items():
-            zone = form.partition(" in ")[2]
+        for notation, example in notations.items():
+            zone = notation.partition(" in ")[2]
             if zone:
                 is_lost = "/" in zone and not has_database()
                 self._warn(
@@ -345,46 +294,56 @@ class ColumnEncoder(BaseEstimator):
                     f"is not known{' without the package tzdata' * is_lost}: times are "
                     "read as they are written. Write offsets, such as '+05:30'."
                 )
-        zoned = [form for form in forms if form.startswith("zoned") or " in " in form]
-        others = [form for form in forms if form in ("date", "time", "h:mm")]
-        if zoned and others and self.kind_.kind != "duplicate":
-            with_zone, without = (short_repr(forms[f[0]]) for f in (zoned, others))
+        zoned = [n for n in notations if n.startswith("zoned") or " in " in n]
+        others = [n for n in notations if n in ("date", "time", "h:mm")]
+        if zoned and others and not self.is_duplicate:
+            with_zone, without = (short_repr(notations[n[0]]) for n in (zoned, others))
             self._warn(
                 f"has {with_zone}, with a time zone, and {without}, without one, which "
                 "is read as UTC. Write all of its times in one way."
             )
 
-    def _check_forms(self, cells, forms):
+    def _notations_in_fit(self, cells, notations):
+        """Return the notations of the training rows, each with its first cell.
+
+        In a column of strings, these include the notations that its texts look like.
+        """
+        own = self.format_
+        is_string = own.numbers is None and own.dates is None
+        if not is_string or own.kind == "list" or cells.notation != "text":
+            return notations
+        texts = [t for t in distinct(cells.values)[0][:_SAMPLE] if type(t) is str]
+        found = {}
+        for text, of_date in zip(texts, read_dates(texts, "mdy")[1], strict=True):
+            notation = _plain_notation(text) or of_date.replace("year", "") or "text"
+            found.setdefault(notation, text)
+        # The first one is shown in warnings.
+        text = {"text": found["text"]} if "text" in found else {}
+        return text | found | notations
+
+    def _check_notations(self, notations, texts):
         """Warn of cells that are written in another way than all cells of fit."""
-        if not self.forms_ or self.is_duplicate:
+        if not self.notations_ or self.is_duplicate:
             return
-        new = find_new_form(forms, self.forms_, self.kind_)
-        if not new or (self.kind_.kind in _STRINGS and self._are_known(cells)):
+        same = {"bool", "number"} if self.format_.kind == "binary" else set()
+        same |= {each for n in self.notations_ for each in (n, *_SAME.get(n, ()))}
+        new = next((notation for notation in notations if notation not in same), None)
+        is_encoded = self.format_.kind in _STRINGS and self.strings_ is not None
+        if new is None or (is_encoded and self.strings_.know_all(texts)):
             return
-        known, example = next(iter(self.forms_.values())), forms[new]
-        meaning = read_example(example, self.kind_)
+        known, example = next(iter(self.notations_.values())), notations[new]
+        meaning = read_example(example, self.format_)
         self._warn(
             f"was written as {short_repr(known)} in fit, but has {short_repr(example)}"
             f"{', which is read as ' * bool(meaning)}{meaning}. Write it as in fit."
         )
-
-    def _are_known(self, cells):
-        """Return whether all strings of cells occur in the training rows."""
-        return self._are_known_texts([*{*self._read_texts(cells).tolist()} - {""}])
-
-    def _known_texts(self):
-        """Return the distinct strings of the training rows, if n-grams encode them."""
-        return [] if self.strings_ is None else self.strings_.values_.tolist()
-
-    def _are_known_texts(self, texts):
-        return self.strings_ is not None and self.strings_.are_known(texts).all()
 
     def _warn(self, message):
         warnings.warn(f"column {self.name!r} {message}", UserWarning, stacklevel=3)
 
     def feature_names(self, target_names):
         """Return the names of the features."""
-        names = [*float_names(self.kind_)]
+        names = [*float_names(self.format_)]
         if self.strings_ is not None:
             names += self.strings_.feature_names(target_names)
         if self.sources_ is not None:
@@ -393,10 +352,10 @@ class ColumnEncoder(BaseEstimator):
 
     def describe(self, n_features):
         """Return the `Column`."""
-        kind = self.kind_
+        own = self.format_
         encodings = []
-        if float_names(kind):
-            encodings.append("numbers" if kind.numbers else kind.kind)
+        if float_names(own):
+            encodings.append("numbers" if own.inside else own.kind)
         if self.strings_ is not None:
             encodings.append("indicators" if self.strings_.one_hot else "ngrams")
             if self.strings_.coef_ is not None:
@@ -404,5 +363,74 @@ class ColumnEncoder(BaseEstimator):
         if self.sources_ is not None:
             encodings.append("sources")
         r2 = None if self.strings_ is None else self.strings_.r2_
-        counts = n_features, kind.n_distinct, kind.n_missing
-        return Column(self.name, kind.kind, tuple(encodings), *counts, r2)
+        counts = n_features, own.n_distinct, own.n_missing
+        return Column(self.name, own.kind, tuple(encodings), *counts, r2)
+
+
+def _texts(cells):
+    """Return the distinct str among cells."""
+    values = cells.values if cells.notation == "text" else ()
+    return [text for text in dict.fromkeys(values) if isinstance(text, str)]
+
+
+def _plain_notation(text):
+    """Return "bool" or "number" if a text is one as Python writes it, else ""."""
+    if text in ("True", "False"):
+        return "bool"
+    try:
+        float(text)
+    except ValueError:
+        return ""
+    return "number"
+
+
+# Codes of digits. A number has no zeros in front, and a float at most 17 digits; Excel
+# keeps 15 digits, and writers of its files 15 or 16.
+
+
+def find_codes(texts):
+    """Return the codes of digits by their numbers, and the length of those with zeros.
+
+    The length is 0 if none has zeros in front. There are no codes by numbers if all
+    have one length. Where digits are rare, a number can be a string of its own.
+    """
+    texts = {*texts} - {""}
+    digits = sorted(filter(str.isdecimal, texts))
+    length = max((len(text) for text in digits if text[0] == "0"), default=0)
+    if length < 2:
+        return None, 0
+    are_most = len(digits) >= len(texts) / 2
+    if are_most and {*map(len, digits)} == {length}:
+        return None, length
+    codes = {}
+    for text in digits:
+        codes.setdefault(text.lstrip("0") or "0", []).append(text)
+    for number, found in codes.items():
+        if not are_most and number not in found:
+            found.append(number)
+    return codes, length
+
+
+def _codes_by_float(codes):
+    """Return the long ones among codes of digits by the floats that they become."""
+    found = {}
+    for code in codes:
+        if len(code) > _EXACT and code.isdecimal():
+            number = float(code)
+            by_excel = float(code[:_EXACT].ljust(len(code), "0"))
+            written = float(f"{number:.15g}"), float(f"{number:.16g}")
+            for each in {number, by_excel, *written}:
+                found.setdefault(each, []).append(code)
+    return found
+
+
+def _is_rounded(text):
+    """Return whether a text is a number without its last digits, as 1.5e+18."""
+    return "+" in text and _ROUNDED.fullmatch(text) is not None
+
+
+def _may_be_rounded(text):
+    """Return whether the last digits of a number can be those of a float."""
+    if len(text) > _EXACT and text.isdecimal():
+        return float(text) == int(text) or not text[_EXACT:].strip("0")
+    return _is_rounded(text)

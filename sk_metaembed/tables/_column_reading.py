@@ -1,21 +1,21 @@
-"""Read the cells of a column by its kind: as numbers, and as texts.
+"""Read the cells of a column by its format: as numbers, and as texts.
 
-Reading is row by row: a row alone is read as in any batch.
+Reading is row by row: a row alone is read as in any batch. Distinct texts are parsed
+once; each parser returns a value and a notation, which is the way a value is written:
+one of typed cells ("number", "bool", "date", "zoned date", "time", "duration"), "text",
+"list", or the family of a unit, such as "share" for "84.9%".
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ._cells import Cells, as_texts, distinct, per_distinct, typed_text
-from ._date_parts import date_numbers, placeholder_names
-from ._dates import dates_and_forms
-from ._durations import times_of_day
-from ._levels import level_names
-from ._lists import as_list_text, is_saved_list
-from ._missing import is_missing
-from ._numbers import convert, numbers_and_forms
-from ._numbers_inside import numbers_inside
+from ._cells import Cells, as_texts, distinct, is_missing_mark, typed_text
+from ._column_format import level_names
+from ._dates import date_numbers, placeholder_names, read_dates
+from ._lists import as_list_text, parse_list
+from ._numbers import convert, numbers_inside, read_numbers
+from ._times import times_of_day
 
 _PYTHON = {"number": float, "bool": bool}
 # Of typed cells.
@@ -23,202 +23,194 @@ _UNITS = {"number": "", "bool": "", "duration": "s", "time": "s", "zoned time": 
 
 
 class Reading(NamedTuple):
-    """The numbers of cells, and the forms in which the cells are written.
+    """The numbers of cells, and the notations of the cells.
 
     Attributes
     ----------
     floats : ndarray of float64, shape (n_rows, n_numbers)
-        NaN for what is missing, and for what is not of the kind of the column.
-    forms : dict
-        The first cell of each form (see `_forms.py`), typed numbers and bools as such,
-        others as text.
+        NaN for what is missing, and for what the format of the column does not allow.
+    notations : dict
+        The first cell of each notation, typed numbers and bools as such, others as
+        text.
     """
 
     floats: np.ndarray
-    forms: dict
+    notations: dict
 
 
-def float_names(kind):
+def float_names(column_format):
     """Return the names of the columns of `read_floats`; "" is the value itself."""
-    if kind.number_format is not None:
+    if column_format.numbers is not None:
         return [""]
-    if kind.dates is not None:
-        return list(kind.dates.parts)
-    return [] if kind.numbers is None else kind.numbers.names
+    if column_format.dates is not None:
+        return list(column_format.dates.parts)
+    return [] if column_format.inside is None else column_format.inside.names
 
 
-def read_floats(cells, kind):
+def read_floats(cells, column_format):
     """Return the numbers of `read_column`."""
-    return read_column(cells, kind).floats
+    return read_column(cells, column_format).floats
 
 
-def read_column(cells, kind):
-    """Return the `Reading` of cells, with the columns of `float_names(kind)`."""
-    if kind.number_format is not None:
-        return _read_numbers(cells, kind)
-    if kind.dates is not None:
-        return _read_dates(cells, kind)
-    forms = _string_forms(cells, kind)
-    if kind.numbers is None:
-        return Reading(np.empty((len(cells), 0)), forms)
+def read_column(cells, column_format):
+    """Return the `Reading` of cells, with the columns of `float_names`."""
+    if column_format.numbers is not None:
+        return _read_numbers(cells, column_format)
+    if column_format.dates is not None:
+        dates, notations = _read_dates(cells, column_format.dates.order)
+        return Reading(date_numbers(dates, column_format.dates), notations)
+    floats, notations = (
+        np.empty((len(cells), 0)),
+        _string_notations(cells, column_format),
+    )
+    if column_format.inside is not None:
+        texts, codes = distinct(_joined(cells))
+        floats = _by_row(numbers_inside(texts, column_format.inside), codes, np.nan)
+    return Reading(floats.astype(np.float64), notations)
 
-    def read(texts):
-        return numbers_inside(texts, kind.numbers)
 
-    floats = per_distinct(read, _joined(cells), np.nan)
-    return Reading(floats.astype(np.float64), forms)
-
-
-def read_example(example, kind):
+def read_example(example, column_format):
     """Return how a cell of a column of numbers or dates is read, as text."""
     text = example if isinstance(example, str) else str(example)
-    cells = Cells(np.array([text], dtype=object))
-    if kind.dates is not None:
-        return str(dates_and_forms([text], kind.dates.order)[0][0].astype("M8[s]"))
-    if kind.number_format is not None:
-        number = read_column(cells, kind).floats[0, 0]
-        return f"{number:g} {kind.number_format.unit}".rstrip()
+    if column_format.dates is not None:
+        return str(read_dates([text], column_format.dates.order)[0][0].astype("M8[s]"))
+    if column_format.numbers is not None:
+        cells = Cells(np.array([text], dtype=object))
+        number = read_floats(cells, column_format)[0, 0]
+        return f"{number:g} {column_format.numbers.unit}".rstrip()
     return ""
 
 
-def read_texts(cells, kind):
+def read_texts(cells, column_format):
     """Return each cell as str, "" if it is missing.
 
-    In a column of numbers or dates these are the `strays`, and the numbers themselves
-    if the column is `categorical`.
+    In a column of numbers or dates these are the `sentinels`, and the numbers
+    themselves if the column is `categorical`.
     """
-    if kind.number_format is not None or kind.dates is not None:
-        return _read_strays(cells, kind)
+    if column_format.numbers is not None or column_format.dates is not None:
+        return _read_sentinels(cells, column_format)
     values, codes = distinct(as_texts(cells))
-    texts = [_string(value, kind) for value in values]
+    texts = [_string(value, column_format) for value in values]
     return np.array([*texts, ""], dtype=object)[codes]
 
 
-def unread_cells(cells, floats, kind):
+def unread_cells(cells, floats, column_format):
     """Return which cells of a column of numbers or dates are neither, nor missing.
 
     `floats` are the output of `read_floats` for these cells.
     """
-    if cells.form.endswith("date") or not float_names(kind) or kind.numbers is not None:
+    numbers, dates = column_format.numbers, column_format.dates
+    if cells.notation.endswith("date") or (numbers is None and dates is None):
         return np.zeros(len(cells), dtype=bool)
     is_read = np.isfinite(floats).any(axis=1)
-    if kind.dates is not None and kind.dates.placeholders:
-        is_read |= read_texts(cells, kind) != ""
-    if cells.form != "text":
+    if dates is not None and dates.placeholders:
+        is_read |= read_texts(cells, column_format) != ""
+    if cells.notation != "text":
         return ~is_read & ~np.isnan(cells.values)
-    known = {None, "", *kind.strays}
-    is_known = [text in known or is_missing(text) for text in _joined(cells)]
+    known = {None, "", *column_format.sentinels}
+    is_known = [text in known or is_missing_mark(text) for text in _joined(cells)]
     return ~is_read & ~np.array(is_known, dtype=bool)
 
 
-def _read_numbers(cells, kind):
+def _read_numbers(cells, column_format):
     """Return the `Reading` of a column of numbers; NaN for what is not finite."""
-    number_format = kind.number_format
-    if cells.form.endswith("date"):
+    number_format = column_format.numbers
+    if cells.notation.endswith("date"):
         seconds = times_of_day(cells.values) if number_format.is_duration else None
         if seconds is None:
             return Reading(np.full((len(cells), 1), np.nan), {})
         cells = Cells(seconds, "time")
-    if cells.form == "text":
-        if kind.kind == "binary":  # 1 may be written as "yes"
+    if cells.notation == "text":
+        if column_format.kind == "binary":  # 1 may be written as "yes"
             number_format = number_format._replace(booleans=True)
-
-        def read(texts):
-            return numbers_and_forms(texts, number_format)
-
-        numbers, forms = _by_form(read, _joined(cells), np.nan)
+        numbers, notations = _parse(cells, read_numbers, number_format, np.nan)
     else:
-        numbers = convert(cells.values, _UNITS[cells.form], number_format)
-        forms = _typed_form(cells, np.isfinite(numbers))
+        numbers = convert(cells.values, _UNITS[cells.notation], number_format)
+        notations = _typed_notation(cells, np.isfinite(numbers))
     is_read = np.isfinite(numbers)
-    if kind.number_format.booleans:
+    if column_format.numbers.booleans:
         is_read &= (numbers == 0) | (numbers == 1)
-    return Reading(np.where(is_read, numbers, np.nan)[:, None], forms)
+    return Reading(np.where(is_read, numbers, np.nan)[:, None], notations)
 
 
-def _read_dates(cells, kind):
-    """Return the `Reading` of a column of dates."""
-    dates, forms = _dates_and_forms(cells, kind.dates.order)
-    return Reading(date_numbers(dates, kind.dates), forms)
+def _read_dates(cells, order):
+    """Return cells as datetime64[us], and the first cell of each notation."""
+    if cells.notation.endswith("date"):
+        return cells.values, _typed_notation(cells, ~np.isnat(cells.values))
+    return _parse(cells, read_dates, order, np.datetime64("NaT"))
 
 
-def _dates_and_forms(cells, order):
-    """Return cells as datetime64[us], and the first cell of each form."""
-    if cells.form.endswith("date"):
-        return cells.values, _typed_form(cells, ~np.isnat(cells.values))
+def _parse(cells, read, how, missing):
+    """Return the value of each cell, and the first text of each notation.
 
-    def read(texts):
-        return dates_and_forms(texts, order)
-
-    return _by_form(read, _joined(cells), np.datetime64("NaT"))
-
-
-def _by_form(function, texts, empty):
-    """Apply a function to distinct texts that returns values and their forms.
-
-    Returns the value of each text, and the first text of each form.
+    ``read(texts, how)`` returns the values and notations of distinct texts.
     """
-    values, codes = distinct(texts)
-    results, forms = function(values)
-    out = np.append(results, np.array([empty], results.dtype))[codes]
-    first = dict(zip(reversed(forms), reversed(values), strict=True))
+    texts, codes = distinct(_joined(cells))
+    values, notations = read(texts, how)
+    first = dict(zip(reversed(notations), reversed(texts), strict=True))
     first.pop("", None)
-    return out, {form: first[form] for form in dict.fromkeys(forms) if form}
+    found = {each: first[each] for each in dict.fromkeys(notations) if each}
+    return _by_row(values, codes, missing), found
 
 
-def _typed_form(cells, is_present):
-    """Return the form of typed cells and its first cell, {} if all are missing."""
-    row = int(is_present.argmax()) if len(is_present) else 0
-    if not is_present[row : row + 1].any():
+def _by_row(values, codes, missing):
+    """Return the value of each row by its code; -1 is a missing one."""
+    end = np.full((1, *values.shape[1:]), missing, values.dtype)
+    return np.concatenate([values, end])[codes]
+
+
+def _typed_notation(cells, is_present):
+    """Return the notation of typed cells and its first cell, {} if all are missing."""
+    if not is_present.any():
         return {}
-    value = cells.values[row]
-    if cells.form in _PYTHON:
-        return {cells.form: _PYTHON[cells.form](value)}
-    return {cells.form: typed_text(value, cells.form)}
+    value = cells.values[is_present.argmax()]
+    if cells.notation in _PYTHON:
+        return {cells.notation: _PYTHON[cells.notation](value)}
+    return {cells.notation: typed_text(value, cells.notation)}
 
 
-def _string_forms(cells, kind):
-    """Return the first cell of each form in a column of strings."""
-    if cells.form != "text":
-        return _typed_form(cells, cells.values == cells.values)
-    if kind.kind != "list":
-        texts = (cell for cell in cells.values if cell is not None)
-        first = next((cell for cell in texts if isinstance(cell, tuple)), None)
+def _string_notations(cells, column_format):
+    """Return the first cell of each notation in a column of strings."""
+    if cells.notation != "text":
+        return _typed_notation(cells, cells.values == cells.values)
+    if column_format.kind != "list":
+        lists = (cell for cell in cells.values if isinstance(cell, tuple))
+        first = next(lists, None)
         return {} if first is None else {"list": str([*first])}
-    values, _ = distinct(cells.values)
-    forms = {}
-    for cell in values:
-        is_list = isinstance(cell, tuple) or is_saved_list(cell)
+    notations = {}
+    for cell in distinct(cells.values)[0]:
+        is_list = isinstance(cell, tuple) or parse_list(cell) is not None
         example = str([*cell]) if isinstance(cell, tuple) else cell
-        forms.setdefault("list" if is_list else "text", example)
-    return forms
+        notations.setdefault("list" if is_list else "text", example)
+    return notations
 
 
-def _string(cell, kind):
-    """Return a cell of a column of strings as text."""
-    if kind.kind == "list":
-        return as_list_text(cell, kind.separator)
-    return ", ".join(cell) if isinstance(cell, tuple) else _without_zero(cell)
+def _string(cell, column_format):
+    """Return a cell of a column of strings as text.
+
+    "12.0" becomes "12": pandas reads integers next to missing ones as floats.
+    """
+    if column_format.kind == "list":
+        return as_list_text(cell, column_format.separator)
+    if isinstance(cell, tuple):
+        return ", ".join(cell)
+    whole = cell.removesuffix(".0")
+    return whole if whole.removeprefix("-").isdecimal() else cell
 
 
-def _without_zero(text):
-    """Return "12.0" as "12": pandas reads integers next to missing ones as floats."""
-    whole = text.removesuffix(".0")
-    return whole if whole.removeprefix("-").isdecimal() else text
-
-
-def _read_strays(cells, kind):
-    """Return the strays of a column, and its numbers if it is categorical."""
+def _read_sentinels(cells, column_format):
+    """Return the sentinels of a column, and its numbers if it is categorical."""
     out = np.full(len(cells), "", dtype=object)
-    if kind.categorical:
-        out = level_names(read_floats(cells, kind)[:, 0], kind.levels)
-    if kind.strays:
-        texts, strays = _joined(cells), {*kind.strays}
-        stray = np.array([text in strays for text in texts], dtype=bool)
-        out[stray] = texts[stray]
-    if kind.dates is not None and kind.dates.placeholders:
-        dates, _ = _dates_and_forms(cells, kind.dates.order)
-        names = placeholder_names(dates, kind.dates)
+    if column_format.categorical:
+        numbers = read_floats(cells, column_format)[:, 0]
+        out = level_names(numbers, column_format.levels)
+    if column_format.sentinels:
+        texts, sentinels = _joined(cells), {*column_format.sentinels}
+        is_known = np.array([text in sentinels for text in texts], dtype=bool)
+        out[is_known] = texts[is_known]
+    if column_format.dates is not None and column_format.dates.placeholders:
+        dates, _ = _read_dates(cells, column_format.dates.order)
+        names = placeholder_names(dates, column_format.dates)
         out = np.where(names != "", names, out)
     return out
 

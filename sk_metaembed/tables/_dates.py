@@ -1,16 +1,16 @@
-"""Read dates in any usual format, without guessing cell by cell."""
+"""Read dates in any usual format, by one order of day, month and year per column."""
 
 import datetime
 import re
 import unicodedata
-from calendar import isleap
+from calendar import isleap, monthrange
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
-from ._durations import HALF, hour_of_half
-from ._missing import is_missing
-from ._zones import is_zone, offset_from_utc, split_offset
+from ._cells import is_missing_mark, typed_text
+from ._times import HALF, hour_of_half, is_zone, offset_from_utc, split_offset
 
 # The names of each month in English, German, French, Spanish, Italian, Portuguese and
 # Dutch, without accents.
@@ -88,16 +88,7 @@ _DIGITS = re.compile(r"[\d-]\d\d")  # of the next, and faster
 _MAY_HAVE_FORM = re.compile(r"(?<!\d)(?:\d{4}(?!\d)|\d{8})|[a-z]-\d\d", re.IGNORECASE)
 _NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})\.?")
 _LONGEST = 90  # characters of a text that is a date
-_YEAR = re.compile(r"[12]\d{3}")
-_YEAR_MONTH = re.compile(r"(\d{4})[-/](\d{1,2})")
-_MONTH_YEAR = re.compile(r"(\d{1,2})[-/](\d{4})")
-_COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)")
-_FAR_YEAR = re.compile(r"([+-]\d{4,6})-(\d\d)-(\d\d)")
-_QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])|Q([1-4])[- /]?(\d{4})", re.IGNORECASE)
-_HALF_YEAR = re.compile(r"([12]\d{3})[- ]?H([12])", re.IGNORECASE)
-_MONTH_OF_YEAR = re.compile(r"([12]\d{3})[- ]?M(\d\d?)", re.IGNORECASE)  # of Stata
-_WEEK = re.compile(r"([12]\d{3})-?W(\d\d)(?:-?([1-7]))?", re.IGNORECASE)
-_DAY_OF_YEAR = re.compile(r"([12]\d{3})-(\d{3})")
+_DAY_OF_YEAR = re.compile(r"[12]\d{3}-(\d{3})")
 _LATE = 335  # of a year, in December
 _CHINESE = str.maketrans("年月년월時时시分분", "----:::::", "日일秒초")
 _CHINESE_MARKS = re.compile(r"\s*([-:])\s*")
@@ -111,49 +102,45 @@ def split_numbers(text):
     return match.groups() if match else ("", "", "", "")
 
 
-def parse_dates(texts, order):
-    """Return texts as datetime64[us], in UTC if their zone is known, NaT if no date."""
-    return dates_and_forms(texts, order)[0]
+def read_dates(texts, order):
+    """Return the date and the notation of each text, NaT and "" if there is none.
 
-
-def dates_and_forms(texts, order):
-    """Return the date that each text is, as `parse_dates`, and how it is written.
-
-    A form is "date", "zoned date" (with a zone), "date in IST" (with a zone whose
-    offset is not known), or "year"; "" if there is no date.
+    Dates are datetime64[us], in UTC if their zone is known. A notation is "date",
+    "zoned date" (with a zone), "date in IST" (with a zone whose offset is not known),
+    or "year".
     """
-    out = np.full(len(texts), np.datetime64("NaT"), "datetime64[us]")
-    forms = [""] * len(texts)
+    dates = np.full(len(texts), np.datetime64("NaT"), "datetime64[us]")
+    notations = [""] * len(texts)
     for i, text in enumerate(texts):
-        found = None if is_missing(text) else _parse(text.strip(), order)
+        found = None if is_missing_mark(text) else _parse(text.strip(), order)
         if found is not None:
-            out[i], forms[i] = found
-    return out, forms
+            dates[i], notations[i] = found
+    return dates, notations
 
 
 def may_be_days_of_years(texts):
     """Return whether numbers such as "2024-226" reach the end of years, if any."""
     found = filter(None, map(_DAY_OF_YEAR.fullmatch, texts))
-    return max((int(match[2]) for match in found), default=366) >= _LATE
+    return max((int(match[1]) for match in found), default=366) >= _LATE
 
 
 def _parse(text, order):
-    """Return the date of a text and its form, or None if it is not a date."""
+    """Return the date of a text and its notation, or None if it is not a date."""
     if len(text) > _LONGEST or not any(map(str.isdecimal, text)):
         return None
     if text[4:5] == text[7:8] == "-":
         found = _iso(text)
         if found is not None:
             return found
-    found = _any_form(text, order)
+    found = _of_parts(text, order)
     if found is None and _DIGITS.search(text) and _MAY_HAVE_FORM.search(text):
-        form = _usual_form(text)
-        found = _any_form(form, order) if form else None
+        usual = _usual_form(text)
+        found = _of_parts(usual, order) if usual else None
     return found
 
 
 def _iso(text):
-    """Return the date of a text in ISO format and its form, or None."""
+    """Return the date of a text in ISO format and its notation, or None."""
     try:
         date = datetime.datetime.fromisoformat(text)
     except ValueError:
@@ -164,8 +151,8 @@ def _iso(text):
     return _add(date.replace(tzinfo=None), -offset), "zoned date"
 
 
-def _any_form(text, order):
-    """Return the date of a text and its form, or None."""
+def _of_parts(text, order):
+    """Return the date of a text with a time and a zone, and its notation, or None."""
     date, time, zone = _split_time(text)
     era = _ERA.search(date) if date[-1:] in "cCeEdD" else None
     numbers = _year_month_day(date[: era.start()] if era else date, order)
@@ -184,16 +171,16 @@ def _any_form(text, order):
         date = datetime.datetime(year - 400 * n_cycles, month, day)
     except ValueError:
         return None
-    form = "year" if text.isdecimal() and len(text) < 8 else "date"
+    notation = "year" if text.isdecimal() and len(text) < 8 else "date"
     if zone:
         local = _add(date, since_midnight)
         is_usual = isinstance(local, datetime.datetime)
         offset = offset_from_utc(zone, local if is_usual else date)
-        form = f"date in {zone}" if offset is None else "zoned date"
+        notation = f"date in {zone}" if offset is None else "zoned date"
         since_midnight -= offset or datetime.timedelta()
     if n_cycles:
         date = np.datetime64(date, "us") + np.timedelta64(146_097 * n_cycles, "D")
-    return _add(date, since_midnight), form
+    return _add(date, since_midnight), notation
 
 
 def _add(date, duration):
@@ -291,28 +278,11 @@ def _year_month_day(text, order):
         return _numeric(*match.groups(), order)
     if len(text) > _LONGEST_NUMERIC or not _NUMERIC_START.match(text):
         return _named(text)
-    match = _COMPACT.fullmatch(text) or _FAR_YEAR.fullmatch(text)
-    if match:
-        return tuple(map(int, match.groups()))
-    if _YEAR.fullmatch(text):
-        return int(text), 1, 1
-    match = _YEAR_MONTH.fullmatch(text) or _MONTH_OF_YEAR.fullmatch(text)
-    if match:
-        return int(match[1]), int(match[2]), 1
-    match = _MONTH_YEAR.fullmatch(text)
-    if match:
-        return int(match[2]), int(match[1]), 1
-    match = _QUARTER.fullmatch(text)
-    if match:
-        return int(match[1] or match[4]), 3 * int(match[2] or match[3]) - 2, 1
-    match = _HALF_YEAR.fullmatch(text)
-    if match:
-        return int(match[1]), 6 * int(match[2]) - 5, 1
-    match = _DAY_OF_YEAR.fullmatch(text)
-    if match:
-        return _of_day_of_year(int(match[1]), int(match[2]))
-    match = _WEEK.fullmatch(text)
-    return _of_week(*match.groups()) if match else _named(text)
+    for pattern, read in _PARTS_OF_YEARS:
+        match = pattern.fullmatch(text)
+        if match:
+            return read(*map(int, match.groups("1")))
+    return _named(text)
 
 
 def _of_day_of_year(year, day):
@@ -326,10 +296,30 @@ def _of_day_of_year(year, day):
 def _of_week(year, week, weekday):
     """Return year, month and day of an ISO week and its weekday, or None."""
     try:
-        date = datetime.date.fromisocalendar(int(year), int(week), int(weekday or 1))
+        date = datetime.date.fromisocalendar(year, week, weekday)
     except ValueError:
         return None
     return date.year, date.month, date.day
+
+
+# Dates, months, quarters and other parts of years, each with its year, month and day.
+_PARTS_OF_YEARS = [
+    (re.compile(pattern, re.IGNORECASE), read)
+    for pattern, read in (
+        (r"(\d{4})(\d\d)(\d\d)", lambda year, month, day: (year, month, day)),
+        (r"([+-]\d{4,6})-(\d\d)-(\d\d)", lambda year, month, day: (year, month, day)),
+        (r"([12]\d{3})", lambda year: (year, 1, 1)),
+        (r"(\d{4})[-/](\d{1,2})", lambda year, month: (year, month, 1)),
+        (r"(\d{1,2})[-/](\d{4})", lambda month, year: (year, month, 1)),
+        # "2024m8" is of Stata.
+        (r"([12]\d{3})[- ]?M(\d\d?)", lambda year, month: (year, month, 1)),
+        (r"(\d{4})[- ]?Q([1-4])", lambda year, quarter: (year, 3 * quarter - 2, 1)),
+        (r"Q([1-4])[- /]?(\d{4})", lambda quarter, year: (year, 3 * quarter - 2, 1)),
+        (r"([12]\d{3})[- ]?H([12])", lambda year, half: (year, 6 * half - 5, 1)),
+        (r"([12]\d{3})-(\d{3})", _of_day_of_year),
+        (r"([12]\d{3})-?W(\d\d)(?:-?([1-7]))?", _of_week),
+    )
+]
 
 
 def _numeric(first, mark, second, third, order):
@@ -375,3 +365,235 @@ def _year(digits):
     """Return a year; two digits are 1969 to 2068."""
     year = int(digits)
     return year if len(digits) > 2 else year + (1900 if year > 68 else 2000)
+
+
+_ORDERS = "mdy", "dmy", "ymd"
+_AMBIGUOUS = re.compile(r"(?<!\d)\d\d?\s?([-/.])\s?\d\d?\s?\1\s?\d\d")
+_NEARLY = 0.95  # the others can be odd cells
+
+
+def choose_order(texts, counts):
+    """Return the order of day, month and year in texts, and whether they show it.
+
+    Only texts with the most frequent mark count, each as often as it occurs. The first
+    evidence for one order alone shows it. The order is "" if no text needs one.
+    """
+    mark, found = _with_frequent_mark(texts, counts)
+    if not found:
+        return "", True
+    n_dates = {o: sum(n for dates, n in found if o in dates) for o in _ORDERS}
+    most = max(n_dates.values())
+    near = [o for o in _ORDERS if n_dates[o] >= _NEARLY * most and o + mark != "mdy."]
+    parts = _distinct_parts([dates for dates, _ in found], near)
+    for orders in (
+        [order for order in parts if _has_last_days(*parts[order])],
+        [order for order in parts if _is_monthly(*parts[order])],
+        [order for order in _ORDERS if n_dates[order] == most],
+        ["dmy"] if mark == "." and not _is_year_likely(parts) else [],
+    ):
+        if len(orders) == 1:
+            return orders[0], True
+    return _likely_order(parts, mark), False
+
+
+def first_ambiguous(texts, order=None):
+    """Return the first text such as "05/03/2019" that is several dates, or "".
+
+    With the `order` of a `DateFormat`, it is the first text that this does not decide.
+    """
+    for text in filter(_AMBIGUOUS.search, () if order in ("dmy", "mdy") else texts):
+        mark, dates = _by_order(text)
+        is_decided = order is not None and (mark == "." or order in dates)
+        if not is_decided and len({*dates.values()}) > 1:
+            return text
+    return ""
+
+
+def _by_order(text):
+    """Return the mark of a text, and its day, month and year by each possible order.
+
+    There are none if a long year is first. A year of two digits is the first of three
+    numbers of two digits, or the last.
+    """
+    first, mark, second, third = split_numbers(text)
+    if len(first) > 2 or len(third) < 2:
+        return mark, {}
+    orders = {"mdy": (second, first, third), "dmy": (first, second, third)}
+    if len(first) == len(third) == 2:
+        orders["ymd"] = third, second, first
+    dates = {order: tuple(map(int, date)) for order, date in orders.items()}
+    return mark, {order: date for order, date in dates.items() if _is_date(*date)}
+
+
+def _is_date(day, month, _):
+    return 1 <= month <= 12 and 1 <= day <= monthrange(2000, month)[1]
+
+
+def _with_frequent_mark(texts, counts):
+    """Return the most frequent mark, and the dates and count of each text with it."""
+    found = {}
+    for text, n in zip(texts, counts, strict=True):
+        mark, dates = _by_order(text)
+        if dates:
+            found.setdefault(mark, []).append((dates, n))
+    total = {mark: sum(n for _, n in pairs) for mark, pairs in found.items()}
+    mark = max(total, key=total.get, default="")
+    return mark, found.get(mark, [])
+
+
+def _distinct_parts(found, orders):
+    """Return the sets of days, months and years of the texts that all orders read."""
+    usual = [dates for dates in found if dates.keys() >= {*orders}]
+    return {
+        order: [*map(set, zip(*(dates[order] for dates in usual), strict=True))]
+        for order in orders
+        if usual
+    }
+
+
+def _has_last_days(days, _, years):
+    """Return whether days, unlike years of two digits, reach 29."""
+    is_wide = min(days) < 10 and len(days) > len(years)
+    return is_wide and max(days) > 28 >= max(years)
+
+
+def _is_monthly(days, months, years):
+    """Return whether dates are one day of months in all seasons of years, or quarters.
+
+    By another order, they are some of the first days of one month, year after year.
+    Two digits up to 31 that do not vary can be the year of other dates.
+    """
+    is_one_day = days == {1} or (len(days) == 1 and min(years) > 31)
+    seasons = {(month - 1) // 3 for month in months}
+    are_years = len(years) > 1 or months == {1, 4, 7, 10}
+    return is_one_day and len(seasons) == 4 and are_years
+
+
+def _is_year_likely(parts):
+    """Return whether the first of three numbers is rather the year than the last."""
+    if "ymd" not in parts:
+        return False
+    days, _, years = parts["ymd"]
+    return max(years) <= 28 and (max(days) > 28 or len(days) > len(years))
+
+
+def _likely_order(parts, mark):
+    """Return the most usual order of dates that do not show it."""
+    for order, (days, months, _) in parts.items():
+        if days == {1} and len(months) > 3 and (order != "mdy" or mark == "/"):
+            return order
+    if mark == "-" and _is_year_likely(parts):
+        return "ymd"
+    return "mdy" if mark == "/" and "mdy" in parts else "dmy"
+
+
+PARTS = ("days", "year", "month", "day", "weekday", "hour")
+_DAY = np.timedelta64(1, "D")
+_FEWEST = 6  # distinct dates that have an ordinary range
+_FAR = 1  # times this range outside of it: placeholders, if they repeat
+_LIMIT = 3  # times this range: no number is further outside
+_MOST_PLACEHOLDERS = 10
+
+
+class DateFormat(NamedTuple):
+    """How the dates of a column are written, and which of their parts vary.
+
+    `order` is for ambiguous cells such as "05/03/19": "dmy", "mdy" or "ymd"; "" is
+    "mdy" for those with slashes and "dmy" for others. "05.03.2019" has the day first.
+    `placeholders` are dates that repeat, far from the others: each has an indicator,
+    and is missing otherwise. Days since 1970 are limited to those from `low` to `high`.
+    """
+
+    order: str = ""
+    parts: tuple[str, ...] = ("days",)
+    placeholders: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+
+
+def choose_date_format(order, dates, counts):
+    """Return the `DateFormat` of dates of an order, which occur `counts` times."""
+    is_date = ~np.isnat(dates)
+    dates, places = np.unique(dates[is_date], return_inverse=True)
+    counts = np.bincount(places, counts[is_date], len(dates))
+    days = date_parts(dates, ["days"])[:, 0]
+    if len(days) < _FEWEST:
+        return DateFormat(order, varying_parts(dates))
+    first = np.quantile(days, 0.05, method="higher")
+    last = np.quantile(days, 0.95, method="lower")
+    distance = np.maximum(first - days, days - last) / (last - first)
+    repeats = counts >= max(2, 0.01 * counts.sum())
+    found = np.flatnonzero((distance > _FAR) & repeats)
+    found = np.sort(found[np.argsort(-counts[found])][:_MOST_PLACEHOLDERS])
+    names = tuple(typed_text(date, "date") for date in dates[found])
+    parts = varying_parts(np.delete(dates, found))
+    margin = _LIMIT * (last - first)
+    return DateFormat(order, parts, names, float(first - margin), float(last + margin))
+
+
+def date_numbers(dates, dates_format):
+    """Return the parts of datetime64 values, float64 of shape (n, n_parts), or NaN."""
+    if dates_format.placeholders:
+        is_none = np.isin(dates, _moments(dates_format))
+        dates = np.where(is_none, np.datetime64("NaT"), dates)
+    numbers = date_parts(dates, dates_format.parts)
+    for place, low, high in _limits(dates_format):
+        column = numbers[:, place]
+        # np.clip takes longer for a single row.
+        np.minimum(np.maximum(column, low, out=column), high, out=column)
+    return numbers
+
+
+@lru_cache(256)
+def _limits(dates_format):
+    """Return the place, the least and the largest number of each limited part."""
+    if dates_format.low is None:
+        return []
+    bounds = np.array([dates_format.low, dates_format.high])
+    ends = np.datetime64(0, "D") + np.floor(bounds).astype("timedelta64[D]")
+    limits = {"days": bounds, "year": date_parts(ends, ["year"])[:, 0]}
+    parts = enumerate(dates_format.parts)
+    return [(place, *limits[part]) for place, part in parts if part in limits]
+
+
+def placeholder_names(dates, dates_format):
+    """Return the text of each date that is a placeholder, "" for others."""
+    moments = _moments(dates_format)
+    order = np.argsort(moments)
+    names = np.array([*dates_format.placeholders, ""], dtype=object)
+    places = np.minimum(np.searchsorted(moments[order], dates), len(moments) - 1)
+    return names[np.where(moments[order[places]] == dates, order[places], -1)]
+
+
+def varying_parts(dates):
+    """Return the names of the parts in which dates differ; "days" is always one."""
+    values = date_parts(dates[~np.isnat(dates)], PARTS)
+    varies = [bool(len(column) and np.ptp(column) > 0) for column in values.T]
+    return tuple(
+        part for part, v in zip(PARTS, varies, strict=True) if v or part == "days"
+    )
+
+
+def date_parts(dates, parts):
+    """Return parts of datetime64 values as float64 of shape (n, n_parts), or NaN.
+
+    "days" counts days since 1970, with fractions; "hour" has fractions too.
+    """
+    days = dates.astype("datetime64[D]")
+    months = dates.astype("datetime64[M]")
+    year = dates.astype("datetime64[Y]")
+    hour = (dates - days) / np.timedelta64(1, "h")
+    day_number = (days - np.datetime64(0, "D")) / _DAY
+    values = {
+        "days": day_number + hour / 24,
+        "year": (year - np.datetime64(0, "Y")) / np.timedelta64(1, "Y") + 1970,
+        "month": (months - year.astype("datetime64[M]")) / np.timedelta64(1, "M") + 1,
+        "day": (days - months.astype("datetime64[D]")) / _DAY + 1,
+        "weekday": (day_number + 3) % 7,
+        "hour": hour,
+    }
+    return np.column_stack([values[part] for part in parts])
+
+
+def _moments(dates_format):
+    return np.array(dates_format.placeholders, "datetime64[us]")

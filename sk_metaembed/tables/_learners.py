@@ -7,11 +7,61 @@ import numpy as np
 from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
+from sklearn.utils.validation import validate_data
 
 from .. import _stacking as stacking
+from .._core._frames import plain_container
 from .._targets import PerColumn, decision_values, refuse_pairs_of_classes
-from ._boosted_rows import boosted_decisions, is_fast
-from ._numbers_input import NumbersInputMixin
+
+# Numbers so far from 0, relative to their spread, have four digits or fewer in float32.
+_FAR = 1000
+
+# Sums of columns remain in the range of float32.
+_LARGEST = 1e30
+
+
+class NumbersInputMixin:
+    """An estimator of tables takes numbers, any of which may be missing."""
+
+    def _numbers(self, X, dtype, *, reset=False):
+        """Return X as an array; with ``reset=True`` its columns are those of the fit.
+
+        Only a fit needs rows.
+        """
+        X = plain_container(X)
+        if np.ma.isMaskedArray(X):
+            X = X.astype(np.float64).filled(np.nan)
+        return validate_data(
+            self,
+            X,
+            dtype=dtype,
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=int(reset),
+            reset=reset,
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def offset(numbers):
+    """Return the median of numbers that float32 would not tell apart, 0 otherwise."""
+    known = np.unique(numbers[np.isfinite(numbers)])
+    if not len(known):
+        return 0.0
+    low, median, high = known[[len(known) * q // 10 for q in (1, 5, 9)]]
+    if not _FAR * (high - low) < abs(median) < _LARGEST:
+        return 0.0
+    is_merged = np.diff(known.astype(np.float32)) == 0
+    return median if is_merged.any() else 0.0
+
+
+def as_float32(numbers):
+    """Return numbers as float32; huge ones are clipped."""
+    return np.clip(numbers, -_LARGEST, _LARGEST).astype(np.float32)
+
 
 _ROUNDS = 100
 _TREES = 100
@@ -40,12 +90,12 @@ def boosting(target, random_state):
     """Return gradient boosting for a target."""
     from sklearn import ensemble
 
-    kind = ensemble.HistGradientBoostingClassifier
+    model_class = ensemble.HistGradientBoostingClassifier
     if target.kind == "numbers":
-        kind = ensemble.HistGradientBoostingRegressor
+        model_class = ensemble.HistGradientBoostingRegressor
     # Without a penalty, classes of few rows make the leaves' values diverge. Leaves of
     # scikit-learn's 20 rows cannot tell the values of a category apart in small tables.
-    return kind(
+    return model_class(
         max_iter=_ROUNDS,
         min_samples_leaf=5,
         l2_regularization=1.0,
@@ -157,23 +207,17 @@ class Trees(BaseEstimator):
     def decide(self, X):
         """Return predictions or log odds, (n_rows, n_columns)."""
         X = np.ascontiguousarray(X, dtype=np.float32)
-        trees = self._trees
-        total = np.zeros((len(X), trees[0].n_outputs_))
-        for tree in trees:
+        total = np.zeros((len(X), self.trees_[0].n_outputs_))
+        for tree in self.trees_:
             # `predict` of the estimator takes ten times as long for one row.
             total += tree.tree_.predict(X).reshape(total.shape)
-        return self._as_decisions(total / len(trees))
-
-    @property
-    def _trees(self):
-        """The fitted trees; earlier files have a forest."""
-        return self.trees_ if hasattr(self, "trees_") else self.forest_.estimators_
+        return self._as_decisions(total / len(self.trees_))
 
     def _as_decisions(self, values):
         if self.kind_ == "numbers":
             return values * self.scale_ + self.center_
         # Add half a tree per class, so that no probability is 0.
-        rare = 0.5 / len(self._trees)
+        rare = 0.5 / len(self.trees_)
         if self.is_exclusive_:
             return np.log(values + rare)
         return np.log((values + rare) / (1 - values + rare))
@@ -267,6 +311,4 @@ def decide(model, X, target):
     """Return the decision values of a model of a learner, (n_rows, n_columns)."""
     if isinstance(model, Trees):
         return model.decide(X)
-    if is_fast(model, len(X)):
-        return boosted_decisions(model, X)
     return decision_values(model, X, target)

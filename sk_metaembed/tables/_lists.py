@@ -1,4 +1,4 @@
-"""Lists in a cell: how tools save them, and the text by which they are encoded.
+"""Lists in cells: how tools save them, and the text by which they are encoded.
 
 `["a", "b"]` is saved as `['a', 'b']` by pandas (`[np.str_('a'), np.str_('b')]` if its
 items are of NumPy), `['a' 'b']` by NumPy, as `["a","b"]` in JSON, as `[a, b]` by DuckDB
@@ -8,6 +8,7 @@ itself, are encoded as `a, b`.
 
 import re
 import unicodedata
+from collections import Counter
 
 _SAVED = re.compile(
     r"(?:(?:c|list|set|frozenset|tuple|array)(?=\())?"
@@ -23,6 +24,8 @@ _ITEM = re.compile(
     r"""\s*(?:,|(?=['"]|np\.)|$)|([^\s,\[\](){}'"][^,\[\]{}]*)?(?:,|$))""",
     re.DOTALL,
 )
+_BRACKETS = re.compile(r"[\[({].*[\])}]", re.DOTALL)
+_SEPARATORS = (";", "|", ",", " / ", "\n")
 _MISSING = frozenset(["None", "NULL", "null", "NA", "nan", "NaN", "<NA>"])
 _PAIR = re.compile(r"\S\s*[:=]\s*\S")  # of a mapping such as {"a": 1}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)|''|\"\"", re.DOTALL)
@@ -57,11 +60,6 @@ def parse_list(text):
     return tuple(unicodedata.normalize("NFC", item.strip()) for item in items)
 
 
-def is_saved_list(text):
-    """Return whether a text is a list that a tool saved."""
-    return parse_list(text) is not None
-
-
 def as_list_text(cell, separator):
     """Return a list, or the text in which it is saved, as items with a separator.
 
@@ -84,3 +82,48 @@ def _escaped(match):
         return match[0][0]
     is_number = len(code) > 1
     return chr(int(code[1:], 16)) if is_number else _ESCAPED.get(code, code)
+
+
+def are_saved_lists(sample):
+    """Return whether nearly all values are lists as tools save them, not of numbers."""
+    lists = [parse_list(text) for text in sample.texts]
+    if sample.share([each is not None for each in lists]) < 0.9:
+        return False
+    # An item in quotes is a str.
+    bare = [
+        x or () for x, t in zip(lists, sample.texts, strict=True) if not {*t} & {*"'\""}
+    ]
+    items = [item for each in bare for item in each]
+    n_numbers = sum(item.strip("+-").replace(".", "").isdecimal() for item in items)
+    is_repeated = any(len(each) > 1 for each in bare) or sample.n_rows >= 2 * len(lists)
+    return any(lists) and (not items or (2 * n_numbers < len(items) and is_repeated))
+
+
+def find_separator(sample):
+    """Return the separator of lists that draw on a common set of items, or ""."""
+    if sample.share(map(_BRACKETS.fullmatch, sample.texts)) >= 0.9:
+        return ""
+    for mark in _SEPARATORS:
+        rows = [[*filter(None, map(str.strip, t.split(mark)))] for t in sample.texts]
+        rows = [[*dict.fromkeys(row)] for row in rows]
+        several = sample.share(len(row) > 1 for row in rows)
+        if several >= 0.1 and _share_items([row for row in rows if len(row) > 1]):
+            has_one = sample.share(mark in text for text in sample.texts)
+            has_space = sample.share(f"{mark} " in text for text in sample.texts)
+            return f"{mark} " if has_space > has_one / 2 else mark
+    return ""
+
+
+def _share_items(rows):
+    """Return whether rows are made of short items that others have, at any place."""
+    first = {row[0] for row in rows}
+    later = {item for row in rows for item in row[1:]}
+    items = [item for row in rows for item in row]
+    n_rows = Counter(items)
+    shared = sum(n_rows[item] > 1 for item in items)
+    anywhere = sum(item in first and item in later for item in items)
+    words = sum(len(item.split()) for item in items)
+    digits = sum(any(map(str.isdecimal, item)) for item in items)
+    n = len(items)
+    short = words < 4 * n and digits < n / 10
+    return short and shared > 0.4 * n and anywhere > 0.15 * n

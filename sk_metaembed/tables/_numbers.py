@@ -1,7 +1,7 @@
-"""Read numbers as people write them.
+"""Read numbers as people write them, alone in a cell or inside texts.
 
-What one cell cannot tell ("1,299", "30 m") is decided once per column, from its
-training cells, and stored in a `NumberFormat`.
+What one cell cannot show ("1,299", "30 m") is decided once per column, from its
+training cells, and stored in a `NumberFormat` or `NumbersInside`.
 """
 
 import re
@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._durations import choose_clock, duration_form, read_duration
-from ._missing import is_missing
+from ._cells import is_missing_mark
+from ._times import choose_clock, read_duration
 
 # Spreadsheets translate true and false.
 _TRUE = frozenset(
@@ -113,13 +113,13 @@ def are_bounds(texts, numbers):
     return any(len(found) > 1 for found in sides.values())
 
 
-def choose_format(texts, counts=None):
+def choose_number_format(texts, counts=None):
     """Return the NumberFormat of distinct texts, which occur `counts` times."""
     counts = [1] * len(texts) if counts is None else counts
     rows = [
         (plain_text(text), n)
         for text, n in zip(texts, counts, strict=True)
-        if len(text) <= _LONGEST and not is_missing(text)
+        if len(text) <= _LONGEST and not is_missing_mark(text)
     ]
     words = {text.casefold() for text, _ in rows}
     both = len(words & _TRUE) == len(words & _FALSE) == 1
@@ -127,7 +127,7 @@ def choose_format(texts, counts=None):
         return NumberFormat(booleans=True)
     clock = choose_clock(*zip(*rows, strict=True)) if rows else "h"
     rows = [
-        (text, n, [] if read_duration(text) else list(_WHOLE.finditer(text)))
+        (text, n, () if read_duration(text) else [*_WHOLE.finditer(text)])
         for text, n in rows
     ]
     decimal = choose_decimal((m[0], n) for _, n, found in rows for m in found)
@@ -137,39 +137,30 @@ def choose_format(texts, counts=None):
     for text, n, _ in rows:
         quantity = _quantity(text, number_format)
         if quantity:
-            units[quantity[0]] += n if quantity[0] else 0
-            values.setdefault(quantity[0], []).append(quantity[1])
+            unit, value, _ = quantity
+            units[unit] += n if unit else 0
+            values.setdefault(unit, []).append(value)
     unit = max(units, key=lambda unit: (units[unit], unit), default="")
     if UNITS.get(unit, ("",))[0] == "duration":  # the most frequent one in seconds
         m = "min" if meaning == "m" else meaning
         return number_format._replace(unit="s", m=m, plain=UNITS[unit][2])
-    return number_format._replace(unit=unit, plain=_plain_size(values, unit))
-
-
-def _plain_size(values, unit):
-    """Return 100 if numbers without a unit are shares, "0.12" next to "12%", else 1."""
     plain = np.array(values.get("", [0.0]))
     is_share = (np.abs(plain) <= 1).all() and (plain % 1 > 0).any()
-    return 100.0 if unit == "%" and is_share and np.median(values["%"]) > 1 else 1.0
+    # "0.12" next to "12%"
+    are_shares = unit == "%" and is_share and np.median(values["%"]) > 1
+    return number_format._replace(unit=unit, plain=100.0 if are_shares else 1.0)
 
 
-def parse_numbers(texts, number_format):
-    """Return the number that each text is, NaN if it is not entirely a number.
+def read_numbers(texts, number_format):
+    """Return the number and the notation of each text, NaN and "" if it is not one.
 
     Digits with leading zeros are numbers here; whether they identify something is
-    decided for the column (see `column_kind`). "1/2" is a date, a score or a ratio,
-    but not a number; "5 1/2" is.
+    decided for the column (see `choose_column_format`). "1/2" is a date, a score or a
+    ratio, but not a number; "5 1/2" is. A notation is "number", "bool", one of
+    `read_duration`, the family of the unit, such as "share", or the unit itself if it
+    has no family.
     """
-    return numbers_and_forms(texts, number_format)[0]
-
-
-def numbers_and_forms(texts, number_format):
-    """Return the number that each text is, and the form in which it is written.
-
-    A form is "number", "bool", one of `duration_form`, the family of the unit, such as
-    "share", or the unit itself if it has no family; "" if the text is not a number.
-    """
-    numbers, forms = np.empty(len(texts)), ["number"] * len(texts)
+    numbers, notations = np.empty(len(texts)), ["number"] * len(texts)
     plain, has_words = number_format.plain, number_format.booleans
     point = number_format.decimal == "."
     for i, text in enumerate(texts):
@@ -181,8 +172,8 @@ def numbers_and_forms(texts, number_format):
                 continue
             except ValueError:
                 pass
-        numbers[i], forms[i] = _parse(text, number_format)
-    return numbers, forms
+        numbers[i], notations[i] = _parse(text, number_format)
+    return numbers, notations
 
 
 def convert(value, unit, number_format):
@@ -210,41 +201,39 @@ _CHARACTERS = str.maketrans("−–—⁄’٬٫‘", "---/''.'")
 
 
 def _parse(text, number_format):
-    """Return the number of a text, or NaN, and its form."""
-    if number_format.booleans:
-        word = text.strip().casefold()
-        if word in _TRUE or word in _FALSE:
-            return float(word in _TRUE), "bool"
-    if len(text) > _LONGEST or is_missing(text):
+    """Return the number of a text, or NaN, and its notation."""
+    word = text.strip().casefold()
+    if number_format.booleans and (word in _TRUE or word in _FALSE):
+        return float(word in _TRUE), "bool"
+    if len(text) > _LONGEST or is_missing_mark(text):
         return np.nan, ""
-    plain = plain_text(text)
-    quantity = _quantity(plain, number_format)
+    quantity = _quantity(plain_text(text), number_format)
     if quantity is None:
-        truth = _TRUTH.get(text.strip().casefold())
-        return (np.nan, "") if truth is None else (truth, "bool")
-    unit, value = quantity
-    form = UNITS[unit][0] if unit in UNITS else unit or "number"
-    form = duration_form(plain, number_format.clock) if form == "duration" else form
+        return (_TRUTH[word], "bool") if word in _TRUTH else (np.nan, "")
+    unit, value, notation = quantity
     value = convert(value, unit, number_format)
-    return value, form if isfinite(value) else ""
+    return value, notation if isfinite(value) else ""
 
 
 def _quantity(text, number_format):
-    """Return the unit and value of a plain text that is a number, or None."""
-    seconds = read_duration(text, number_format.clock)
-    if seconds is not None:
-        return "s", seconds
+    """Return the unit, value and notation of a plain text that is a number, or None."""
+    duration = read_duration(text, number_format.clock)
+    if duration is not None:
+        return "s", *duration
     decimal, meaning = number_format.decimal, number_format.m
     single = _SINGLE.fullmatch(text)
     if single is None:
-        return _compound(text, decimal, meaning)
-    before, body, after = single.groups()
-    affixes = _read_affixes(before, after, meaning)
-    value = read_value(body, decimal)
-    if affixes is None or value is None:
+        found = _compound(text, decimal, meaning)
+    else:
+        before, body, after = single.groups()
+        affixes = _read_affixes(before, after, meaning)
+        value = read_value(body, decimal)
+        is_read = affixes is not None and value is not None
+        found = (affixes[0], affixes[1] * value) if is_read else None
+    if found is None:
         return None
-    unit, factor = affixes
-    return unit, factor * value
+    unit, value = found
+    return unit, value, UNITS[unit][0] if unit in UNITS else unit or "number"
 
 
 @lru_cache(4096)
@@ -424,3 +413,119 @@ def choose_m(words):
     if names & {"h", "s", "min"}:
         return "min"
     return "million" if {"k", "K", "B", "bn"} & words else "m"
+
+
+# A number in a text, and the word attached to it or next to it.
+_INSIDE = re.compile(
+    rf"(?<![\d.,])({BODY})([^\W\d_]+(?:/[^\W\d_]+)?|[%\"']| [^\W\d_]+(?:/[^\W\d_]+)?)?"
+)
+_MOST_SLOTS = 8
+_LEAST_SHARE = 0.01  # of the rows
+
+
+class NumbersInside(NamedTuple):
+    """Numbers to take from the texts of a column.
+
+    `units` are those that are told apart; units of the same family are converted to
+    the one among them. `slots` are pairs of a unit, "" for all others, and the
+    position among the numbers of this unit.
+    """
+
+    decimal: str = "."
+    m: str = "m"
+    units: tuple[str, ...] = ()
+    slots: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def names(self):
+        """Names of the slots, such as "ghz", "gb" and "gb 2"."""
+        return [
+            (unit or "number") + (f" {i + 1}" if i else "") for unit, i in self.slots
+        ]
+
+
+def choose_numbers_inside(texts, counts):
+    """Return the NumbersInside of distinct texts, which occur `counts` times.
+
+    A slot is taken if at least 1 % of the rows (and five of them) have it, and if it
+    has two different values; at most the 8 most frequent ones.
+    """
+    found = [_find(text) for text in texts]
+    pairs = list(zip(found, counts, strict=True))
+    decimal = choose_decimal((body, n) for row, n in pairs for _, body, _ in row)
+    meaning = choose_m((word or "").strip() for row in found for _, _, word in row)
+    enough = max(5, _LEAST_SHARE * sum(counts))
+    units = _choose_units(pairs, meaning, enough)
+    plan = NumbersInside(decimal, meaning, tuple(sorted(units)))
+    rows, values = Counter(), {}
+    for row, n in pairs:
+        for slot, value in _slots(row, plan).items():
+            rows[slot] += n
+            values.setdefault(slot, set()).add(value)
+    slots = [s for s, n in rows.items() if n >= enough and len(values[s]) > 1]
+    slots = sorted(slots, key=lambda slot: (-rows[slot], slot))[:_MOST_SLOTS]
+    return plan._replace(slots=tuple(sorted(slots)))
+
+
+def _choose_units(pairs, meaning, enough):
+    """Return the units of enough rows; of each family the most frequent one."""
+    rows = Counter()
+    for row, n in pairs:
+        rows.update(dict.fromkeys((_read_word(w, meaning)[0] for *_, w in row), n))
+    units = {}
+    for unit, n in sorted(rows.items(), key=lambda item: (-item[1], item[0])):
+        if unit and n >= enough:
+            units.setdefault(UNITS.get(unit, (unit,))[0], unit)
+    return set(units.values())
+
+
+def numbers_inside(texts, plan):
+    """Return the numbers of each text, float32 of shape (n_texts, n_slots), or NaN."""
+    out = np.full((len(texts), len(plan.slots)), np.nan)
+    for i, text in enumerate(texts if plan.slots else []):
+        found = _slots(_find(text), plan)
+        out[i] = [found.get(slot, np.nan) for slot in plan.slots]
+    limit = np.finfo(np.float32).max
+    return np.clip(out, -limit, limit).astype(np.float32)
+
+
+def _find(text):
+    """Return whether it is negative, the body, and the next word of each number."""
+    text = plain_text(text)
+    return [
+        (text[max(m.start() - 2, 0) : m.start()] in ("-", " -", "(-"), *m.groups())
+        for m in _INSIDE.finditer(text)
+    ]
+
+
+def _slots(row, plan):
+    """Return the numbers of a text by unit (if in the plan) and occurrence."""
+    seen, out = {}, {}
+    for negative, body, word in row:
+        value = read_value(body, plan.decimal)
+        if value is None:  # a version: "4.0.3"
+            value = float(".".join(re.split("[.,]", body)[:2]) or 0)
+        unit, scale = _convert_word(word, plan.m, plan.units)
+        seen[unit] = occurrence = seen.get(unit, -1) + 1
+        out[unit, occurrence] = (-value if negative else value) * scale
+    return out
+
+
+@lru_cache(4096)
+def _convert_word(word, meaning, units):
+    """Return the unit among `units`, or "", and the scale by the word of a number."""
+    unit, scale = _read_word(word, meaning)
+    if unit in units:
+        return unit, scale
+    family, _, size = UNITS.get(unit, (None, unit, 1.0))
+    for target in units:
+        if family and UNITS.get(target, ("",))[0] == family:
+            return target, scale * size / UNITS[target][2]
+    return "", scale
+
+
+@lru_cache(4096)
+def _read_word(word, meaning):
+    """Return unit and scale of the word behind a number: "M" scales it by 1e6."""
+    scale, rest = read_scale(word or "", meaning)
+    return unit_name(rest, meaning), scale

@@ -31,12 +31,11 @@ from .._core._typing import Names
 from .._targets import check_groups
 from ._cells import distinct
 from ._column_encoder import ColumnEncoder
-from ._column_kinds import find_duplicates
-from ._named_sources import NamedSourcesMixin
+from ._column_format import find_duplicates
 from ._string_features import StringFeatures
 from ._table_reader import Table
 from ._targets import fold_numbers, read_targets
-from ._text_meta_encoder import TextMetaEncoder
+from ._text_meta_encoder import NamedSourcesMixin, TextMetaEncoder
 
 _FEWEST_ROWS = 30  # for predictions out of fold
 _NGRAMS = "ngrams"
@@ -263,8 +262,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
                 )
         rng = check_random_state(self.random_state)
         weights = check_sample_weight(sample_weight, range(n_rows))
-        kind = self.target_type
-        targets, self._target_names = read_targets(y, n_rows, kind, weights)
+        targets, self._target_names = read_targets(y, n_rows, self.target_type, weights)
         groups = check_groups(groups, n_rows)
         if np.count_nonzero(weights) < _FEWEST_ROWS:
             targets = None
@@ -364,19 +362,13 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         """Return the unfitted encoder of a column."""
         active = self._active()
         others = [each for each in active if each != _NGRAMS]
-        sources = TextMetaEncoder(
-            self.sources,
-            active=others,
-            n_components=self.n_components,
-            random_state=seed,
-        )
-        return ColumnEncoder(
-            name,
-            StringFeatures(False, self.n_components, seed),
-            _NGRAMS in active,
-            sources if others else None,
-            is_duplicate,
-        )
+        size, sources = self.n_components, None
+        if others:
+            sources = TextMetaEncoder(
+                self.sources, active=others, n_components=size, random_state=seed
+            )
+        strings = StringFeatures(False, size, seed)
+        return ColumnEncoder(name, strings, _NGRAMS in active, sources, is_duplicate)
 
     def _active(self):
         names = self.source_names
@@ -398,7 +390,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
 def warn_of_unread_values(encoder, X):
     """Issue the warnings of `transform` without encoding the table."""
     for of_column, cells in encoder._by_column(Table(X)):
-        of_column.read_floats(cells)
+        of_column.read(cells)
 
 
 def plain_features(encoder, X):

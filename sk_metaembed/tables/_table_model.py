@@ -39,7 +39,16 @@ from .._targets import (
     errors_of_model,
 )
 from .._training._device import one_blas_thread
-from ._numbers_input import NumbersInputMixin, as_float32, offset
+from ._learners import (
+    NumbersInputMixin,
+    as_float32,
+    boosting,
+    decide,
+    fit_linear,
+    fit_on_folds,
+    fit_trees,
+    offset,
+)
 
 _LEARNERS = ("boosting", "trees", "linear")
 # Boosting waits for all threads after each of thousands of short loops: on a machine
@@ -133,8 +142,6 @@ class _TableModel(
 
     def _tasks(self, X, training, rng):
         """Return a call that fits each learner, by name."""
-        from . import _learners
-
         target, tasks = training.target, {}
         on_folds = X, target, training.folds, training.sample_weight
         for learner in self.learners:
@@ -145,12 +152,12 @@ class _TableModel(
                     f"learners has two learners named {name!r}; 'sum' is that of all."
                 )
             if estimator is None and name == "trees":
-                task = partial(_learners.fit_trees, *on_folds, seed)
+                task = partial(fit_trees, *on_folds, seed)
             elif estimator is None and name == "linear":
-                task = partial(_learners.fit_linear, *on_folds)
+                task = partial(fit_linear, *on_folds)
             else:
                 if estimator is None:
-                    estimator = _learners.boosting(target, seed)
+                    estimator = boosting(target, seed)
                 task = partial(_fit_named, name, estimator, on_folds)
             tasks[name] = task
         if not tasks:
@@ -171,8 +178,8 @@ class _TableModel(
                 f"learners must be names or pairs of a name and an estimator; got "
                 f"{learner!r}."
             )
-        kind = "classifier" if is_classifier(self) else "regressor"
-        check_predictor(learner[1], kind, f"learner {learner[0]!r}")
+        task = "classifier" if is_classifier(self) else "regressor"
+        check_predictor(learner[1], task, f"learner {learner[0]!r}")
         return learner
 
     def _run(self, tasks, X):
@@ -186,8 +193,6 @@ class _TableModel(
 
     def _decide(self, X):
         """Return the weighted sum of decision values, relative to the center."""
-        from ._learners import decide
-
         check_is_fitted(self)
         X = self._rows(X)
         total = np.zeros((len(X), self._target.n_columns))
@@ -408,8 +413,6 @@ class TableRegressor(TargetRegressorMixin, _TableModel):
 
 def _fit_named(name, estimator, on_folds):
     """Return the result of `fit_on_folds`; its errors begin with the learner's name."""
-    from ._learners import fit_on_folds
-
     with errors_of_model(f"learner {name!r}", estimator):
         return fit_on_folds(estimator, *on_folds)
 

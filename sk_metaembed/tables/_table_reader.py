@@ -7,7 +7,7 @@ from .._core._frames import plain_container
 from .._core._optional import pandas as pd
 from ..sequences._api import refuse_other_rows, rows_of_cells
 from ._cells import read_cells
-from ._column_kinds import column_kind, find_duplicates
+from ._column_format import choose_column_format, find_duplicates
 
 _ALLOWED = (
     "Allowed are a pandas or polars DataFrame, an Arrow table, an array of shape "
@@ -103,12 +103,11 @@ def _arrow_values(column):
     import pyarrow as pa
     import pyarrow.compute
 
-    kind = column.type
-    if pa.types.is_run_end_encoded(kind):
+    if pa.types.is_run_end_encoded(column.type):
         return _arrow_values(pyarrow.compute.run_end_decode(column))
-    if pa.types.is_time64(kind):  # datetime.time has no nanoseconds
+    if pa.types.is_time64(column.type):  # datetime.time has no nanoseconds
         return column.cast(pa.time64("us"), safe=False).to_pandas()
-    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+    if pa.types.is_nested(column.type) or isinstance(column.type, pa.BaseExtensionType):
         return np.fromiter(column.to_pylist(), object, len(column))
     # pandas has no integers next to missing values, other than objects. Years before 1
     # and after 9999 are no objects.
@@ -130,9 +129,11 @@ def find_kinds(X):
     """Return the kind of each column of a table by its name, as `Column.kind`."""
     table = Table(X)
     cells = table.columns()
-    kinds = [column_kind(*each).kind for each in zip(cells, table.names, strict=True)]
-    duplicates = dict.fromkeys(find_duplicates(cells), "duplicate")
-    return {name: duplicates.get(j, kinds[j]) for j, name in enumerate(table.names)}
+    pairs = zip(table.names, cells, strict=True)
+    kinds = {name: choose_column_format(each, name).kind for name, each in pairs}
+    for position in find_duplicates(cells):
+        kinds[table.names[position]] = "duplicate"
+    return kinds
 
 
 def _as_frame(X):

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import unicodedata
+import warnings
+from collections.abc import Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn import config_context
-from sklearn.base import TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._errors import plural, short_repr
-from .._core._estimators import rollback_on_error
+from .._core._estimators import (
+    CheckedParametersMixin,
+    NamedEstimatorsMixin,
+    rollback_on_error,
+)
 from .._core._frames import (
     check_names,
     check_same_names,
@@ -24,15 +30,135 @@ from .._core._frames import (
 )
 from .._core._sklearn import COUNT, NATURAL, HasMethods, StrOptions, fit_context
 from .._core._typing import Names
-from .._targets import check_target
-from ..meta import BlockPCA
+from .._targets import check_target, is_continuous, read_partial_labels
+from ..meta import BlockPCA, StackedMetaClassifier, StackedMetaRegressor
 from ..pooling import Pooling
-from ..sequences import SequencePairs, SequencesInputMixin, Tokenizer
+from ..sequences import (
+    EmbeddedInputMixin,
+    SequencePairs,
+    SequencesInputMixin,
+    Tokenizer,
+)
 from ..sequences._api import check_cells, distinct_cells, read_columns
-from ..sources import EmbeddingUnion, LSAEmbedding
-from ._missing import is_missing_anywhere
-from ._named_sources import NamedSourcesMixin
-from ._predictions import StackedPredictions
+from ..sources import EmbeddingUnion, LSAEmbedding, make_embedding_union
+from ._cells import is_missing_anywhere
+
+
+def named_sources(sources: Sequence[Any] | None) -> Any:
+    """Return (name, source) pairs; sources without names are named by their classes."""
+    sources = () if sources is None else sources
+    if not isinstance(sources, list | tuple):
+        return sources  # invalid, as fit says
+    if all(isinstance(source, tuple | list) for source in sources):
+        return list(sources)
+    return make_embedding_union(*sources).sources
+
+
+class NamedSourcesMixin(CheckedParametersMixin, NamedEstimatorsMixin):
+    """Get and set the parameters of named `sources`."""
+
+    sources: Sequence[Any] | None
+    _named_estimators = "_named_sources"
+
+    @property
+    def _named_sources(self):
+        return named_sources(self.sources)
+
+    @_named_sources.setter
+    def _named_sources(self, sources):
+        self.sources = sources
+
+
+# With fewer rows, out-of-fold predictions did not improve the next step or misled it.
+FEWEST_ROWS = 200
+
+
+class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
+    """Predict y from sequences, out of fold for the training rows.
+
+    Not public. The columns are the decision values of a `StackedMetaClassifier`, or the
+    predictions of a `StackedMetaRegressor`; there are none for fewer than 200 training
+    rows with ``cv="auto"``, nor if no row can be held out because almost all texts are
+    equal.
+
+    Parameters
+    ----------
+    ignored : tuple of str
+        Sources that are left out, because the words themselves are read.
+    tfidf : bool
+    target_type : {"auto", "continuous", "semi-supervised"}
+    cv : "auto" or as for the stacks
+    random_state, n_jobs
+        As for the stacks.
+    """
+
+    def __init__(self, ignored, tfidf, target_type, cv, random_state, n_jobs):
+        self.ignored = ignored
+        self.tfidf = tfidf
+        self.target_type = target_type
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y):
+        """Fit the stack."""
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X, y):
+        """Return predictions by models that have not seen the row."""
+        self.stack_, weights, n_rows = None, None, len(X)
+        if self.target_type == "semi-supervised":
+            y, weights = read_partial_labels(y)
+            n_rows = np.count_nonzero(weights)
+        if n_rows < FEWEST_ROWS:
+            if self.cv == "auto":
+                return np.zeros((len(X), 0), dtype=np.float32)
+            warnings.warn(
+                f"TextMetaEncoder: out-of-fold predictions of {n_rows} rows, cv="
+                f"{self.cv!r}, are noisy and can make the next step worse. Set "
+                f"cv='auto', which adds them from {FEWEST_ROWS} rows on.",
+                stacklevel=2,
+            )
+        is_number = self.target_type == "continuous" or is_continuous(check_target(y))
+        kind = StackedMetaRegressor if is_number else StackedMetaClassifier
+        stack = kind(
+            tfidf=self.tfidf,
+            cv=None if self.cv == "auto" else self.cv,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "no row could be held out", UserWarning)
+            columns = stack.fit_transform(self._read(X), y, weights)
+        if np.isnan([*stack.scores_.values()]).all():
+            return np.zeros((len(X), 0), dtype=np.float32)
+        self.stack_ = stack
+        return stack.combine(columns).astype(np.float32)
+
+    def transform(self, X):
+        """Return predictions by models of all training rows."""
+        check_is_fitted(self)
+        if self.stack_ is None:
+            return np.zeros((len(X), 0), dtype=np.float32)
+        decide = getattr(self.stack_, "decision_function", self.stack_.predict)
+        return decide(self._read(X)).reshape(len(X), -1).astype(np.float32)
+
+    def get_feature_names_out(self, input_features=None):
+        """Return "stacked", or ``stacked__class`` for each column."""
+        check_is_fitted(self)
+        if self.stack_ is None:
+            return np.array([], dtype=object)
+        first, *others = self.stack_.weights_
+        names = self.stack_.get_feature_names_out()
+        names = names[: len(names) // (1 + len(others))]
+        endings = [name.removeprefix(first) for name in names]
+        return np.array([f"stacked{ending}" for ending in endings], dtype=object)
+
+    def _read(self, X):
+        names = [name for name in X.names if name not in self.ignored]
+        return X.select(names) if names else X.tokens
+
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,7 +28,7 @@ class Form:
     def __init__(self, container, y):
         (cells,) = Table(container).columns()
         self.container, self.cells, self.ways = container, cells.values, []
-        self.given = cells.form  # "date", "text", ...
+        self.given = cells.notation  # "date", "text", ...
         self.encoder = TableEncoder(target_type="continuous", random_state=0)
         self.warnings, self.kind = [], ""
         with warnings.catch_warnings(record=True) as caught:
@@ -64,13 +64,18 @@ class Form:
         return f"{len(rows)} rows differ, such as {cells[0]!r} and {cells[1]!r}"
 
 
+def n_rows(container):
+    """Return the number of rows of a container."""
+    return len(Table(container))
+
+
 def cells_key(container):
     """Return a key that is equal for tables whose cells are read alike."""
     return repr([_cells_key(cells) for cells in Table(container).columns()])
 
 
 def _cells_key(cells):
-    return cells.form, cells.values.dtype.str, cells.values.tolist()
+    return cells.notation, cells.values.dtype.str, cells.values.tolist()
 
 
 def find_forms(containers, name, y):

@@ -10,13 +10,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from sk_metaembed.tables._cells import read_cells
-from sk_metaembed.tables._column_kinds import (
-    column_kind,
-    find_duplicates,
-)
-from sk_metaembed.tables._column_reading import float_names, read_floats, read_texts
-from sk_metaembed.tables._string_kinds import split_list
+from sk_metaembed import TableEncoder
+
+from .one_column import as_frame, encode, fit
 
 N = 300
 RNG = np.random.default_rng(0)
@@ -96,75 +92,64 @@ COLUMNS = {
 }
 
 
-def read(cells, kind):
-    """Return all that is read from cells."""
-    return read_floats(cells, kind), read_texts(cells, kind)
+KEPT = [n for n, (_, kind) in COLUMNS.items() if kind not in ("key", "constant")]
+
+
+def kind_of(column):
+    """Return the kind of a column next to another one, which a table must have."""
+    frame = pd.DataFrame({"x": pd.Series(column), "other": np.arange(len(column)) / 7})
+    return TableEncoder().fit(frame).columns_[0].kind
 
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_kinds(name):
     values, expected = COLUMNS[name]
-    cells = read_cells(values, name)
-    kind = column_kind(cells, name)
-    assert kind.kind == expected
-    assert kind.n_odd == 0
-    floats, texts = read(cells, kind)
-    assert floats.shape == (len(cells), len(float_names(kind)))
-    assert texts.shape == (len(cells),)
-    assert all(isinstance(text, str) for text in texts)
+    with warnings.catch_warnings(action="error"):
+        assert kind_of(values) == expected
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", [n for n in KEPT if n not in ("no cells", "blanks")])
 def test_a_row_alone_is_read_as_in_a_batch(name):
-    cells = read_cells(COLUMNS[name][0], name)
-    kind = column_kind(cells, name)
-    floats, texts = read(cells, kind)
-    for row in range(0, len(cells), 37):
-        alone = read(read_cells(COLUMNS[name][0][row : row + 1], name), kind)
-        np.testing.assert_array_equal(alone[0][0], floats[row])
-        assert alone[1][0] == texts[row]
+    values = [*COLUMNS[name][0][::37]]
+    encoder = fit(COLUMNS[name][0])
+    found = encode(encoder, values)
+    for row, value in enumerate(values):
+        np.testing.assert_array_equal(encode(encoder, [value])[0], found[row])
 
 
 @pytest.mark.parametrize("name", ["prices", "dates", "categories", "names", "lists"])
 def test_one_odd_cell_does_not_change_the_kind(name):
     values, expected = COLUMNS[name]
-    cells = read_cells([*values, "17 unlike (all) others!"], name)
-    with warnings.catch_warnings(action="ignore"):
-        assert column_kind(cells, name).kind == expected
+    assert fit([*values, "17 unlike (all) others!"]).columns_[0].kind == expected
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([*PRICES, np.inf], r"1 cell of 301 in the column 'price' is infinite, and "),
-        ([*map(str, PRICES), "x1"], r"'price' is not a number, .* 'x1' \(row 300\)"),
+        ([*PRICES, np.inf], r"1 cell of 301 in the column 'x' is infinite, and "),
+        ([*map(str, PRICES), "x1"], r"'x' is not a number, .* 'x1' \(row 300\)"),
         ([*map(str, DAYS), "1.1", "soon"], r"2 cells .* are not a date, .*'soon'"),
     ],
 )
 def test_odd_cells_are_named_and_missing(values, message):
-    cells = read_cells(values, "price")
     with pytest.warns(UserWarning, match=message):
-        kind = column_kind(cells, "price")
-    assert np.isnan(read_floats(cells, kind)[-1]).all()
-    assert np.isfinite(read_floats(cells, kind)[:-2]).all()
-    assert kind.n_odd > 0
+        found = TableEncoder().fit_transform(as_frame(values))
+    assert np.isnan(found[-1]).all()
+    assert np.isfinite(found[:-2]).all()
 
 
 def test_columns_with_many_odd_cells_are_not_numbers():
     for n_odd, expected in ((15, "number"), (40, "code")):
-        cells = read_cells([*map(str, PRICES), *(f"x{i}y" for i in range(n_odd))], "x")
-        with warnings.catch_warnings(action="ignore"):
-            assert column_kind(cells, "x").kind == expected
+        column = [*map(str, PRICES), *(f"x{i}y" for i in range(n_odd))]
+        assert fit(column).columns_[0].kind == expected
 
 
-def test_strays_are_kept_as_texts():
-    cells = read_cells(["1.5M", "unknown", "201k", None] * 10)
-    kind = column_kind(cells)
-    assert kind.strays == ("unknown",)
-    assert read_texts(cells, kind)[:4].tolist() == ["", "unknown", "", ""]
-    np.testing.assert_array_equal(
-        read_floats(cells, kind)[:4, 0], [1.5e6, np.nan, 2.01e5, np.nan]
-    )
+def test_words_that_repeat_among_numbers_have_indicators():
+    encoder = fit(["1.5M", "unknown", "201k", None] * 10)
+    assert encoder.get_feature_names_out().tolist() == ["x", "x__unknown"]
+    found = encode(encoder, ["1.5M", "unknown", "201k", None])
+    expected = [[1.5e6, 0], [np.nan, 1], [2.01e5, 0], [np.nan, 0]]
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize(
@@ -172,17 +157,15 @@ def test_strays_are_kept_as_texts():
     [["<40", ">=40"], ["<=50K", ">50K"], ["50+", "under 50"], ["5", "< 5", "7"]],
 )
 def test_bounds_with_the_same_number_are_told_apart(values):
-    cells = read_cells(values * 20)
-    kind = column_kind(cells)
-    assert kind.kind == "category"
-    assert read_texts(cells, kind)[: len(values)].tolist() == values
+    encoder = fit(values * 20)
+    assert encoder.columns_[0].kind == "category"
+    assert {f"x__{value}" for value in values} <= {*encoder.get_feature_names_out()}
 
 
 def test_measurements_below_a_limit_are_numbers():
-    cells = read_cells([f"{i / 10}" for i in range(5, 105)] + ["<0.5", ">10"])
-    kind = column_kind(cells)
-    assert kind.kind == "number"
-    assert read_floats(cells, kind)[-2:, 0].tolist() == [0.5, 10.0]
+    encoder = fit([f"{i / 10}" for i in range(5, 105)] + ["<0.5", ">10"])
+    assert encoder.columns_[0].kind == "number"
+    assert encode(encoder, ["<0.5", ">10"])[:, 0].tolist() == [0.5, 10.0]
 
 
 FEW, MANY = ([10**18 + i % n for i in range(N)] for n in (20, N))
@@ -197,35 +180,27 @@ FEW, MANY = ([10**18 + i % n for i in range(N)] for n in (20, N))
     ],
 )  # fmt: skip
 def test_ids_that_floats_do_not_tell_apart(as_column):
-    cells = read_cells(as_column(FEW))
-    kind = column_kind(cells)
-    assert (kind.kind, kind.n_distinct) == ("category", 20)
-    assert read_texts(read_cells([FEW[3]]), kind).tolist() == [str(FEW[3])]
-    assert column_kind(read_cells(as_column(MANY))).kind == "key"
+    encoder = fit(as_column(FEW))
+    assert encoder.columns_[0][1::3][:2] == ("category", 20)
+    indicators = [f"x__{number}" for number in sorted({*FEW})]
+    assert encoder.get_feature_names_out().tolist()[-20:] == indicators
+    assert encode(encoder, [FEW[3]])[0, -20:].sum() == 1
+    assert kind_of(list(as_column(MANY))) == "key"
     ends = [1_700_000_000_000_000_000 + 10**9 * i for i in range(N)]
-    assert column_kind(read_cells(as_column(ends))).kind == "number"
+    assert fit(as_column(ends)).columns_[0].kind == "number"
 
 
 def test_numbers_can_be_categories_too():
-    cells = read_cells([1, 2, 3, None] * 10)
-    kind = column_kind(cells)
-    assert kind.categorical
-    assert read_texts(cells, kind)[:4].tolist() == ["1", "2", "3", ""]
+    names = fit([1, 2, 3, None] * 10).get_feature_names_out().tolist()
+    assert names == ["x", "x__1", "x__2", "x__3"]
 
 
-def test_dates_are_read_by_the_order_of_the_column():
-    kind = column_kind(read_cells([f"{day:%d/%m/%Y}" for day in DAYS]))
-    assert kind.dates.order == "dmy"
-    parts = read_floats(read_cells(["03/04/2020"]), kind)[0]
-    assert dict(zip(float_names(kind), parts, strict=True))["month"] == 4
-
-
-def test_lists():
-    assert split_list("ban, cor", ",") == ("ban", "cor")
-    assert split_list("ban,,ban ", ",") == ("ban",)
-    texts = "['a, b', \"c's\"]", "[x, y]", "[]"
-    items = [split_list(text, "[]") for text in texts]
-    assert items == [("a, b", "c's"), ("x", "y"), ()]
+def test_items_of_lists_are_separated_by_a_comma():
+    column = ["['ban, cor', \"c's\"]", "['x', 'y']", "[]"] * 20
+    lists = [["ban, cor", "c's"], ["x", "y"], []] * 20
+    encoder = fit(column)
+    assert encoder.columns_[0].kind == "list"
+    np.testing.assert_array_equal(encode(encoder, column), encode(encoder, lists))
 
 
 FRAMES = {
@@ -248,10 +223,10 @@ FRAMES = {
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_numbers_of_any_frame(name):
-    cells = read_cells(FRAMES[name])
-    assert cells.values.dtype == np.float64
-    assert np.isnan(cells.values[1])
-    assert cells.values[0] == 1
+    encoder = fit(FRAMES[name])
+    for column in (FRAMES[name], FRAMES["list"]):
+        found = encode(encoder, column)[:, 0]
+        assert (found[0], np.isnan(found[1])) == (1, True)
 
 
 DATE_FRAMES = {
@@ -272,21 +247,20 @@ DATE_FRAMES = {
 
 @pytest.mark.parametrize("name", DATE_FRAMES)
 def test_dates_of_any_frame(name):
-    cells = read_cells(DATE_FRAMES[name])
-    assert cells.values.dtype == np.dtype("datetime64[us]")
-    assert cells.values[0] == np.datetime64("2019-03-05T14:00")
-    assert np.isnat(cells.values[1])
+    found = fit(DATE_FRAMES[name]).transform(as_frame(DATE_FRAMES[name]))
+    np.testing.assert_allclose(found, [[17960 + 14 / 24], [np.nan]])
 
 
 def test_years_1_and_9999():
-    cells = read_cells([datetime.date(1, 1, 1), datetime.date(9999, 12, 31)])
-    kind = column_kind(cells)
-    assert read_floats(cells, kind)[:, 1].tolist() == [1, 9999]
-    texts = read_cells(["0001-01-01", "9999-12-31"])
-    np.testing.assert_array_equal(read_floats(texts, kind), read_floats(cells, kind))
+    dates = [datetime.date(1, 1, 1), datetime.date(9999, 12, 31)]
+    encoder = fit(dates).set_output(transform="pandas")
+    assert encode(encoder, dates)["x__year"].tolist() == [1, 9999]
+    texts = encode(encoder, ["0001-01-01", "9999-12-31"])
+    pd.testing.assert_frame_equal(texts, encode(encoder, dates))
 
 
 def test_strings_of_any_frame():
+    encoder = fit(["a", None, "b"] * 4)
     for column in (
         pd.Series([" a", None, "b"]),
         pd.Series([" a", None, "b"], dtype="category"),
@@ -296,13 +270,13 @@ def test_strings_of_any_frame():
         np.array(["a", "", "b"]),
         ["a", np.ma.masked, np.array("b ")],
     ):
-        assert read_cells(column).values.tolist() == ["a", None, "b"]
+        assert encode(encoder, column).tolist() == [[1, 0], [0, 0], [0, 1]]
 
 
 @pytest.mark.parametrize("cell", [{"a": 1}, b"x", np.ones(2), [1, 2], 1j, object()])
 def test_other_cells_are_refused_by_name(cell):
-    with pytest.raises(TypeError, match="row 1 of the column 'c' is"):
-        read_cells(["a", cell], "c")
+    with pytest.raises(TypeError, match="row 1 of the column 'x' is"):
+        TableEncoder().fit(as_frame(["a", cell]))
 
 
 def test_duplicates():
@@ -319,10 +293,12 @@ def test_duplicates():
         [1, 2, 0],
         [("a", "b"), ("c",), None],
     ]
-    cells = [read_cells(column) for column in columns]
-    assert find_duplicates(cells) == {2: 0, 5: 1, 8: 4, 10: 6}
+    frame = {f"c{i}": pd.Series(c, dtype=object) for i, c in enumerate(columns)}
+    found = TableEncoder().fit(pd.DataFrame(frame)).columns_
+    assert [i for i, c in enumerate(found) if c.kind == "duplicate"] == [2, 5, 8, 10]
 
 
 def test_categories_of_float32_are_the_shortest_decimals():
-    column = pd.Series([0.1, None, 0.3], dtype=np.float32).astype("category")
-    np.testing.assert_array_equal(read_cells(column).values, [0.1, np.nan, 0.3])
+    column = pd.Series([0.1, None, 0.3], dtype=np.float32)
+    names = fit([*column.astype("category")] * 20 + [0.2]).get_feature_names_out()
+    assert names.tolist() == ["x", "x__0.1", "x__0.2", "x__0.3"]

@@ -1,13 +1,18 @@
 """Dates in usual formats."""
 
-from datetime import date
+import contextlib
+import functools
+import re
+import warnings
+from datetime import date, datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from sk_metaembed.tables._date_order import choose_order
-from sk_metaembed.tables._date_parts import PARTS, date_parts, varying_parts
-from sk_metaembed.tables._dates import dates_and_forms, parse_dates
+from sk_metaembed import TableEncoder
+
+from .one_column import as_frame, encode, fit
 
 # Each text, and the date in ISO format or None.
 DATES = [
@@ -66,6 +71,27 @@ DATES = [
     ("", None),
     ("N/A", None),
 ]
+
+
+@functools.cache
+def encoder(form="%m/%d/%Y %H:%M:%S"):
+    """Return an encoder of dates that show their order, and have all parts."""
+    days = pd.date_range("1900-01-02", "2100-01-01", 400)
+    return fit(days.strftime(form))
+
+
+def check_read_as(texts, dates, form="%m/%d/%Y %H:%M:%S"):
+    """Check that texts are encoded as typed dates, of which None is missing."""
+    typed = pd.Series(np.array([d or "NaT" for d in dates], "datetime64[us]"))
+    found, expected = encode(encoder(form), texts), encode(encoder(form), typed)
+    np.testing.assert_array_equal(found, expected)
+    is_none = [d is None for d in dates]
+    np.testing.assert_array_equal(np.isnan(found).all(axis=1), is_none)
+
+
+def test_formats():
+    check_read_as(*zip(*DATES, strict=True))
+
 
 # Forms of one moment, as tools write it.
 MOMENT = np.datetime64("2024-08-13T15:04:13", "us")
@@ -129,16 +155,15 @@ FORMS = [
 
 @pytest.mark.parametrize("text", FORMS)
 def test_a_moment_in_the_forms_of_tools(text):
-    order = "dmy" if text.startswith("13/8") else "mdy"
-    assert parse_dates([text], order)[0] == MOMENT
+    day_first = text.startswith("13/8")
+    check_read_as([text], [MOMENT], "%d/%m/%Y %H:%M:%S" if day_first else "%m/%d/%Y %T")
 
 
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "PST", "PT", "AEST", "AKST", "IST"])
 def test_names_of_zones_are_not_the_half_of_a_day(zone):
-    early, late = parse_dates([f"2024-08-13 0{h}:15 {zone}" for h in (6, 7)], "mdy")
-    assert late - early == np.timedelta64(1, "h")
-    evening = parse_dates([f"2024-08-13 19:15 {zone}"], "mdy")[0]
-    assert evening - late == np.timedelta64(12, "h")
+    texts = [f"2024-08-13 {hour}:15 {zone}" for hour in ("06", "07", "19")]
+    hours = encode(encoder(), texts)[:, -1]
+    assert (np.diff(hours) % 24).tolist() == [1, 12]
 
 
 @pytest.mark.parametrize(
@@ -149,40 +174,40 @@ def test_names_of_zones_are_not_the_half_of_a_day(zone):
     ],
 )  # fmt: skip
 def test_half_of_the_day(text, hour):
-    (date,) = parse_dates([f"2024-08-13 {text}"], "mdy")
-    assert date - np.datetime64("2024-08-13") == np.timedelta64(int(60 * hour), "m")
+    moment = np.datetime64("2024-08-13") + np.timedelta64(int(60 * hour), "m")
+    check_read_as([f"2024-08-13 {text}"], [moment])
 
 
 @pytest.mark.parametrize("text", ["13:00 AM", "24:01", "25:00", "10:61", "AM 1:00 PM"])
 def test_times_that_do_not_exist(text):
-    assert np.isnat(parse_dates([f"2024-08-13 {text}"], "mdy")[0])
+    check_read_as([f"2024-08-13 {text}"], [None])
 
 
 def test_when_summer_time_begins_and_ends():
     texts = [f"2024-{day} 02:30 Europe/Paris" for day in ("03-31", "10-27")]
-    found = parse_dates(texts, "mdy").astype("datetime64[m]").astype(str).tolist()
     # Clocks skip the first, which is read by winter time; the second occurs twice.
-    assert found == ["2024-03-31T01:30", "2024-10-27T00:30"]
+    check_read_as(texts, ["2024-03-31T01:30", "2024-10-27T00:30"])
 
 
 @pytest.mark.parametrize(
-    ("text", "form"),
+    ("text", "is_new"),
     [
-        ("2024-08-13 17:04", "date"),
-        ("2024-08-13", "date"),
-        ("2024", "year"),
-        ("2024-08-13T17:04:13-05:00", "zoned date"),
-        ("20240813T170413Z", "zoned date"),
-        ("2024-08-13 17:04 IST", "date in IST"),
-        ("2024-08-13 17:04 Mars/Olympus", "date in Mars/Olympus"),
-        ("Tue Aug 13 17:04:13 CEST 2024", "zoned date"),
-        ("17:04 AUG 13 2024", "date"),
-        ("5 Mar 2019 10:30 PM", "date"),
-        ("soon", ""),
+        ("2024-08-13 17:04", False),
+        ("2024-08-13", False),
+        ("17:04 AUG 13 2024", False),
+        ("5 Mar 2019 10:30 PM", False),
+        ("2024", True),
+        ("2024-08-13T17:04:13-05:00", True),
+        ("20240813T170413Z", True),
+        ("2024-08-13 17:04 IST", True),
+        ("2024-08-13 17:04 Mars/Olympus", True),
+        ("Tue Aug 13 17:04:13 CEST 2024", True),
     ],
 )
-def test_form_of_a_date(text, form):
-    assert dates_and_forms([text], "mdy")[1] == [form]
+def test_years_and_zones_are_other_notations_than_dates(text, is_new):
+    with warnings.catch_warnings(record=True, action="always") as found:
+        encoder().transform(as_frame([text]))
+    assert [text in str(each.message) for each in found] == [True] * is_new
 
 
 @pytest.mark.parametrize(
@@ -196,19 +221,41 @@ def test_form_of_a_date(text, form):
     ],
 )  # fmt: skip
 def test_parts_of_years(text, expected):
-    date = parse_dates([text], "mdy").astype("datetime64[D]")[0]
-    assert str(date) == (expected or "NaT")
-
-
-def test_formats():
-    dates = parse_dates([text for text, _ in DATES], "mdy")
-    expected = np.array([date or "NaT" for _, date in DATES], "datetime64[us]")
-    np.testing.assert_array_equal(dates, expected)
+    check_read_as([text], [expected])
 
 
 def _written(form, start="2023-11-20", n=60, step=1):
     days = np.datetime64(start) + step * np.arange(n)
     return [f"{day:{form}}" for day in days.astype(object)]
+
+
+def dates_by_order(text):
+    """Return what "05/03/24" is by each order of day, month and year."""
+    match = re.search(r"(\d+)([-/.])(\d+)\2(\d+)$", text)
+    dates = {}
+    for order in ("mdy", "dmy", "ymd") if match and len(match[1]) < 3 else ():
+        numbers = dict(zip(order, (match[1], match[3], match[4]), strict=True))
+        form = "%Y-%m-%d" if len(numbers["y"]) > 2 else "%y-%m-%d"
+        with contextlib.suppress(ValueError):
+            text = "-".join(numbers[part] for part in "ymd")
+            dates[order] = datetime.strptime(text, form)
+    return dates
+
+
+def order_of(texts):
+    """Return the order by which a column is read, and whether it is shown."""
+    with warnings.catch_warnings(record=True, action="always") as found:
+        encoder = TableEncoder().fit(as_frame([*texts, None]))
+    is_shown = not any("shows the order" in str(each.message) for each in found)
+    pairs = [(t, order, day) for t in texts for order, day in dates_by_order(t).items()]
+    if not pairs:
+        return "", is_shown
+    texts, orders, dates = zip(*pairs, strict=True)
+    read = encode(encoder, [text.split()[-1] for text in texts])[:, 0]
+    are_read = read == encode(encoder, pd.Series(dates))[:, 0]
+    return max(
+        "mdy", "dmy", "ymd", key=np.array(orders)[are_read].tolist().count
+    ), is_shown
 
 
 @pytest.mark.parametrize(
@@ -252,61 +299,60 @@ def _written(form, start="2023-11-20", n=60, step=1):
     ],
 )
 def test_order_of_a_column(texts, order, is_shown):
-    assert choose_order(texts, [1] * len(texts)) == (order, is_shown)
+    assert order_of(texts) == (order, is_shown)
 
 
 @pytest.mark.parametrize("form", ["%d/%m/%y", "%m/%d/%y", "%y-%m-%d"])
-@pytest.mark.parametrize(
-    "odd", ["31/12/2020", "12/31/2020", "31.12.20", "05.03.2024", "99-12-31"]
-)
-def test_one_odd_cell_does_not_change_the_order_of_a_column(form, odd):
-    texts = [*_written(form, n=300), odd]
+def test_one_odd_cell_does_not_change_the_order_of_a_column(form):
     expected = "".join(part for part in form.casefold() if part in "dmy")
-    assert choose_order(texts, [1] * len(texts)) == (expected, True)
+    for odd in ("31/12/2020", "12/31/2020", "31.12.20", "05.03.2024", "99-12-31"):
+        assert order_of([*_written(form, n=100), odd]) == (expected, True)
 
 
 @pytest.mark.parametrize("day", [1, 5])
 @pytest.mark.parametrize("months", [1, 3])
 @pytest.mark.parametrize("form", ["%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"])
-@pytest.mark.parametrize("odd", [[], ["31/12/2020"], ["12-31-2020"], ["unknown"]])
-def test_one_day_of_the_months_of_several_years_shows_the_order(day, months, form, odd):
-    days = [date(2000 + i // 12, i % 12 + 1, day) for i in range(0, 240, months)]
-    texts = [f"{each:{form}}" for each in days] + odd
+def test_one_day_of_the_months_of_several_years_shows_the_order(day, months, form):
+    days = [date(2000 + i // 12, i % 12 + 1, day) for i in range(0, 120, months)]
+    texts = [f"{each:{form}}" for each in days]
     expected = "".join(part for part in form.casefold() if part in "dmy")
-    assert choose_order(texts, [1] * len(texts)) == (expected, True)
-
-
-def test_day_first():
-    dates = parse_dates(["05.03.2019", "05-03-2019", "3/5/2019"], "")
-    assert (dates == np.datetime64("2019-03-05")).all()
-    dates = parse_dates(["05.03.2019", "5/3/19", "2019-03-05", "31.12.1999"], "dmy")
-    assert (dates[:3] == np.datetime64("2019-03-05")).all()
-    assert dates[3] == np.datetime64("1999-12-31")
+    for odd in ([], ["31/12/2020"], ["12-31-2020"], ["unknown"]):
+        assert order_of(texts + odd) == (expected, True)
 
 
 def test_points_have_the_day_first_in_a_column_with_the_month_first():
-    found = parse_dates(["05/03/2024", "05.03.2024", "5.3.24"], "mdy")
-    days = [f"2024-{day}T00" for day in ("05-03", "03-05", "03-05")]
-    assert found.astype("datetime64[h]").astype(str).tolist() == days
+    texts = ["05/03/2024", "05.03.2024", "5.3.24"]
+    check_read_as(texts, ["2024-05-03", "2024-03-05", "2024-03-05"])
+
+
+def test_day_first():
+    texts = ["05.03.2019", "5/3/19", "2019-03-05", "31.12.1999"]
+    check_read_as(texts, ["2019-03-05"] * 3 + ["1999-12-31"], "%d/%m/%Y %H:%M")
+    # In columns where the month has a name, no order is needed.
+    check_read_as(
+        ["05.03.2019", "05-03-2019", "3/5/2019"], ["2019-03-05"] * 3, "%d %b %Y"
+    )
 
 
 def test_year_first():
     texts = ["19-03-05", "98/3/05", "2019-03-05", "10:30 19-03-05", "5 March 2019"]
-    dates = parse_dates([*texts, "5-3-19", "19-13-05"], "ymd").astype("datetime64[D]")
-    assert np.isnat(dates[-2:]).all()
-    assert dates[1] == np.datetime64("1998-03-05")
-    assert {*dates[:-2].tolist()} - {dates[1].item()} == {dates[0].item()}
-    assert dates[0] == np.datetime64("2019-03-05")
-    days = parse_dates(["05.03.2019", "05-03-2019", "03/05/2019"], "ymd")
-    assert (days == np.datetime64("2019-03-05")).all()
+    dates = ["2019-03-05", "1998-03-05", "2019-03-05", "2019-03-05T10:30", "2019-03-05"]
+    form = "%y-%m-%d"
+    with warnings.catch_warnings(action="ignore"):
+        check_read_as([*texts, "5-3-19", "19-13-05"], [*dates, None, None], form)
+    texts = ["05.03.2019", "05-03-2019", "03/05/2019"]
+    check_read_as(texts, ["2019-03-05"] * 3, form)
 
 
 def test_parts():
-    dates = np.array(["1970-01-02T06:30", "NaT", "0001-01-01"], "datetime64[us]")
-    parts = date_parts(dates, PARTS)
-    np.testing.assert_allclose(parts[0], [1 + 6.5 / 24, 1970, 1, 2, 4, 6.5])
-    assert np.isnan(parts[1]).all()
-    np.testing.assert_allclose(parts[2], [-719162, 1, 1, 1, 0, 0])
-    assert varying_parts(dates[:2]) == ("days",)
-    year_end = np.array(["9999-12-31", "9999-12-30"], "datetime64[us]")
-    assert varying_parts(year_end) == ("days", "day", "weekday")
+    frame = as_frame([datetime(1970, 1, 2, 6, 30), None, datetime(1960, 12, 31)])
+    encoder = TableEncoder().set_output(transform="pandas").fit(frame)
+    parts = encoder.transform(frame)
+    names = ["days", "year", "month", "day", "weekday", "hour"]
+    assert parts.columns.tolist() == [f"x__{name}" for name in names]
+    np.testing.assert_allclose(parts.iloc[0], [1 + 6.5 / 24, 1970, 1, 2, 4, 6.5])
+    assert parts.iloc[1].isna().all()
+    np.testing.assert_allclose(parts.iloc[2], [-3288, 1960, 12, 31, 5, 0])
+    year_end = as_frame([datetime(9999, 12, 31), datetime(9999, 12, 30)])
+    names = encoder.fit(year_end).get_feature_names_out().tolist()
+    assert names == ["x__days", "x__day", "x__weekday"]

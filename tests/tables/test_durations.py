@@ -1,6 +1,7 @@
 """Durations and times of day as tools write them."""
 
 import datetime
+import functools
 import warnings
 from types import SimpleNamespace
 
@@ -11,12 +12,8 @@ import pyarrow as pa
 import pytest
 
 from sk_metaembed import TableEncoder
-from sk_metaembed.tables._durations import (
-    choose_clock,
-    duration_form,
-    read_duration,
-    seconds_of,
-)
+
+from .one_column import as_frame, encode, fit
 
 DAY = 86400
 # Forms of 1 day, 2 hours, 3 minutes and 4 seconds.
@@ -45,57 +42,65 @@ FORMS = [
 ]
 
 
+@functools.cache
+def encoder():
+    """Return an encoder of typed durations."""
+    return fit([datetime.timedelta(0, 37 * i) for i in range(40)])
+
+
 @pytest.mark.parametrize("text", FORMS)
 def test_a_duration_in_the_forms_of_tools(text):
     is_negative = text.startswith(("-", "P-", "INTERVAL '-")) or text.endswith("ago")
     expected = DAY + 2 * 3600 + 3 * 60 + 4
-    assert read_duration(text) == (-expected if is_negative else expected)
+    assert encode(encoder(), [text])[0, 0] == (-expected if is_negative else expected)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("PT45M", 45 * 60), ("P3D", 3 * DAY), ("P1W", 7 * DAY), ("PT0.5S", 0.5),
-        ("PT1,5H", 5400), ("P1Y2M", 31557600 + 2 * 2629800), ("PT0S", 0),
-        ("1 mon 02:00:00", 2629800 + 7200), ("1 year 2 mons -3 days 04:00:00",
-        31557600 + 2 * 2629800 - 3 * DAY + 14400),
-        ("INTERVAL '1-2' YEAR TO MONTH", 31557600 + 2 * 2629800),
-        ("INTERVAL '75' MINUTE", 4500), ("INTERVAL '04:05' MINUTE TO SECOND", 245),
-        ("15:00:00.25", 54000.25), ("-00:30:00", -1800), ("12:00 AM", 0),
-        ("12:05:10 pm", 43510), ("9am", 32400), ("3 P.M.", 54000), ("下午3:00", 54000),
-        ("오후 3:00", 54000), ("24:00", DAY), ("15:00 Uhr", 54000), ("17h", None),
-        ("07:15:00 PST", 54900), ("07:15 Asia/Tokyo", 80100), ("15:00Z", 54000),
-        ("07:15:00+02:00", 18900), ("07:15 PT", 26100), ("07:15 IST", 26100),
-        ("13:00 AM", None), ("PT", None), ("P", None), ("P1", None), ("PT5", None),
-        ("1:75", None), ("15:00 soon", None), ("5 days", None), ("3:00 PM AM", None),
-        ("08:00-12:00", None), ("08:00:00-12:00:00", None), ("07:15:00-05", 44100),
-        ("1 d 8 w", None), ("14:11 SAVE", None), ("10:30 art", None),
-        ("INTERVAL 'x' DAY", None), ("INTERVAL '1:2:3' SECOND", None), ("-5", None),
-    ],
-)  # fmt: skip
-def test_read_duration(text, expected):
-    assert read_duration(text) == expected
+READ = [
+    ("PT45M", 45 * 60), ("P3D", 3 * DAY), ("P1W", 7 * DAY), ("PT0.5S", 0.5),
+    ("PT1,5H", 5400), ("P1Y2M", 31557600 + 2 * 2629800), ("PT0S", 0),
+    ("1 mon 02:00:00", 2629800 + 7200), ("1 year 2 mons -3 days 04:00:00",
+    31557600 + 2 * 2629800 - 3 * DAY + 14400),
+    ("INTERVAL '1-2' YEAR TO MONTH", 31557600 + 2 * 2629800),
+    ("INTERVAL '75' MINUTE", 4500), ("INTERVAL '04:05' MINUTE TO SECOND", 245),
+    ("15:00:00.25", 54000.25), ("-00:30:00", -1800), ("12:00 AM", 0),
+    ("12:05:10 pm", 43510), ("9am", 32400), ("3 P.M.", 54000), ("下午3:00", 54000),
+    ("오후 3:00", 54000), ("24:00", DAY), ("15:00 Uhr", 54000), ("17h", 17 * 3600),
+    ("07:15:00 PST", 54900), ("07:15 Asia/Tokyo", 80100), ("15:00Z", 54000),
+    ("07:15:00+02:00", 18900), ("07:15 PT", 26100), ("07:15 IST", 26100),
+    ("13:00 AM", None), ("PT", None), ("P", None), ("P1", None), ("PT5", None),
+    ("1:75", None), ("15:00 soon", None), ("5 days", 5 * DAY), ("3:00 PM AM", None),
+    ("08:00-12:00", None), ("08:00:00-12:00:00", None), ("07:15:00-05", 44100),
+    ("1 d 8 w", None), ("14:11 SAVE", None), ("10:30 art", None),
+    ("INTERVAL 'x' DAY", None), ("INTERVAL '1:2:3' SECOND", None),
+]  # fmt: skip
+
+
+def test_other_durations_and_times_of_day():
+    texts, seconds = zip(*READ, strict=True)
+    expected = [np.nan if s is None else s for s in seconds]
+    found = encode(encoder(), texts)[:, 0]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("zone", ["PST", "AEST", "Asia/Tokyo", "AKST", "PT", "IST"])
 def test_names_of_zones_are_not_the_half_of_a_day(zone):
-    early, late, evening = (read_duration(f"{h:02}:15 {zone}") for h in (6, 7, 19))
-    assert (late - early) % DAY == 3600
-    assert (evening - late) % DAY == 12 * 3600
+    seconds = encode(encoder(), [f"{hour}:15 {zone}" for hour in ("06", "07", "19")])
+    assert (np.diff(seconds[:, 0]) % DAY).tolist() == [3600, 12 * 3600]
 
 
 @pytest.mark.parametrize(
-    ("text", "form"),
+    ("text", "is_new"),
     [
-        ("15:00:00", "time"), ("3 PM", "time"), ("3:00 pm", "time"), ("15:00", "h:mm"),
-        ("2:30.5", "m:ss"), ("1:02:03", "duration"), ("PT45M", "duration"),
-        ("1 day 02:03:04", "duration"), ("15:00Z", "zoned time"),
-        ("07:15 Asia/Tokyo", "zoned time"), ("07:15 PT", "time in PT"),
-        ("43:10", "long h:mm"),
+        ("15:00:00", False), ("3 PM", False), ("3:00 pm", False), ("15:00", False),
+        ("1:02:03", False), ("2:30.5", True), ("15:00Z", True), ("43:10", True),
+        ("07:15 Asia/Tokyo", True), ("07:15 PT", True),
     ],
 )  # fmt: skip
-def test_form_of_a_duration(text, form):
-    assert duration_form(text) == form
+def test_notations_that_are_surely_times_of_day(text, is_new):
+    times = fit(TIMES)
+    with warnings.catch_warnings(record=True, action="always") as found:
+        times.transform(as_frame([text]))
+    assert [repr(text) in str(each.message) for each in found] == [True] * is_new
 
 
 @pytest.mark.parametrize(
@@ -107,16 +112,12 @@ def test_form_of_a_duration(text, form):
         (["2:30", "1:02:03"], "m"),
         (["24:00", "00:30"], "h"),
         ([*[f"{h:02}:{m:02}" for h in range(24) for m in range(9)], "75:30"], "h"),
-        (["-02:30"], "h"),
-        ([], "h"),
-        (["soon"], "h"),
+        (["-02:30", "-01:30"], "h"),
     ],
 )
 def test_hours_or_minutes_first(texts, clock):
-    assert choose_clock(texts, [1] * len(texts)) == clock
-    assert read_duration("15:00", clock) == (54000 if clock == "h" else 900)
-    assert read_duration("15:00.5", clock) == 900.5
-    assert read_duration("15:00:30", clock) == 54030
+    found = encode(fit(texts * 5), ["15:00", "15:00.5", "15:00:30"])[:, 0]
+    assert found.tolist() == [54000 if clock == "h" else 900, 900.5, 54030]
 
 
 def test_typed_durations_and_times():
@@ -132,9 +133,8 @@ def test_typed_durations_and_times():
         (np.timedelta64(45, "m"), 2700),
         (pd.DateOffset(months=1, days=2), 2629800 + 2 * DAY),
         (arrow, 2629800 + 2 * DAY + 0.5),
-        ("15:00", None),
     ):
-        assert seconds_of(cell) == expected
+        assert encode(encoder(), pd.Series([cell], dtype=object))[0, 0] == expected
 
 
 TIMES = [datetime.time(i * 7 % 24, i * 11 % 60) for i in range(60)]
@@ -172,9 +172,10 @@ DURATION_COLUMNS = {
 }
 
 
-def _table(column):
-    kind = pl.DataFrame if isinstance(column, pl.Series) else pd.DataFrame
-    return kind({"x": column})
+def _seconds(cell):
+    if isinstance(cell, datetime.timedelta):
+        return cell.total_seconds()
+    return 3600 * cell.hour + 60 * cell.minute
 
 
 @pytest.mark.parametrize(
@@ -186,13 +187,13 @@ def _table(column):
     ],
 )
 def test_a_table_means_the_same_from_any_tool(columns, name):
-    seconds = [*map(seconds_of, columns["objects"])]
+    seconds = [_seconds(cell) for cell in columns["objects"]]
     encoder = TableEncoder()
     with warnings.catch_warnings(action="error"):
-        found = encoder.fit_transform(_table(columns[name]))
+        found = encoder.fit_transform(as_frame(columns[name]))
         np.testing.assert_allclose(found[:, 0], seconds, rtol=1e-6)
         for other in columns.values():
-            new = encoder.transform(_table(other))
+            new = encoder.transform(as_frame(other))
             np.testing.assert_allclose(new[:, 0], seconds, rtol=1e-6)
 
 
@@ -210,14 +211,14 @@ SHORT = [f"{minutes}:{seconds}" for minutes in (3, 4, 12) for seconds in (10, 45
     ],
 )
 def test_two_numbers_that_can_be_hours_or_minutes_are_named(seen, new):
-    encoder = TableEncoder().fit(_table(seen * 5))
+    encoder = TableEncoder().fit(as_frame(seen * 5))
     with pytest.warns(UserWarning, match="'x' was written as '.*' in fit, but has '.*"):
-        encoder.transform(_table(new))
+        encoder.transform(as_frame(new))
 
 
 @pytest.mark.parametrize("columns", [TIME_COLUMNS, DURATION_COLUMNS])
 def test_fractions_of_a_day_are_named_in_a_warning(columns):
-    encoder = TableEncoder().fit(_table(columns["objects"]))
-    fractions = [seconds_of(cell) / DAY for cell in columns["objects"]]
+    encoder = TableEncoder().fit(as_frame(columns["objects"]))
+    fractions = [_seconds(cell) / DAY for cell in columns["objects"]]
     with pytest.warns(UserWarning, match="'x' was written as '.*' in fit, but has 0"):
-        encoder.transform(_table(fractions))
+        encoder.transform(as_frame(fractions))

