@@ -17,7 +17,7 @@ def compiled_loops(use, *, chunk=1 << 20, equal_hashes=False):
     from sk_metaembed.sequences import _split, _split_numba
 
     limit = -1 if use else np.inf
-    limits = {"_CALL": limit, "_LONGEST": limit, "_LOADING": limit}
+    limits = {"_CALL": limit, "_LOADING": limit}
     hash_spans = _split_numba.hash_spans
     if equal_hashes:
         hash_spans = zeros_for_hashes

@@ -1,17 +1,16 @@
 """Compiled loops: whether they are worth loading, and their threads.
 
-Importing numba takes a third of a second and 100 MB, so work that takes less time runs
-in loops of Python and NumPy, which return the same results.
+Importing numba and reading compiled loops from its cache takes half a second and 120
+MB, so shorter work runs in loops of Python and NumPy, which return the same results.
 """
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-# In seconds.
+# In seconds of loops in Python, of which compiled ones take a third or less.
 _CALL = 0.0003  # work for which compiled loops are called once numba is loaded
 _NEGLIGIBLE = 0.002  # work that is never a reason to load numba, however often it comes
-_LONGEST = 0.1  # work that loads numba at once
-_LOADING = 0.4
+_LOADING = 1.5  # work after which loading numba, and its memory, would have paid off
 
 _spent = 0.0  # on work that compiled loops would have made faster
 
@@ -19,15 +18,15 @@ _spent = 0.0  # on work that compiled loops would have made faster
 def use_compiled(seconds):
     """Return whether to use compiled loops for work that takes Python some seconds.
 
-    A process that never loads numba loses no more time than loading takes, and one that
-    loads it has lost no more than that before.
+    Numba is loaded as soon as it would have paid off, so a process loses no more time
+    than loading takes, whether it loads numba or not.
     """
     global _spent
     if "numba" in sys.modules:
         return seconds > _CALL
     if seconds > _NEGLIGIBLE:
         _spent += seconds
-    return seconds > _LONGEST or _spent > _LOADING
+    return _spent > _LOADING
 
 
 def in_threads(function, spans):

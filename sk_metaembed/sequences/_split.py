@@ -6,18 +6,19 @@ UTF-8 buffer and codes them by the distinct tokens of the chunk, which are then 
 
 import unicodedata
 from functools import partial
-from itertools import filterfalse, repeat
+from itertools import chain, filterfalse, repeat
 from typing import NamedTuple
 
 import numpy as np
 
+from .._core._arrays import chunks
 from .._kernels._compiled import in_threads, use_compiled
 from ._characters import ASCII_WORDS, character_classes, word_rule
 from ._text_spans import locate_words, word_spans
 from ._token_sequences import TokenSequences
 
 # Estimated time in Python, by which `use_compiled` decides.
-_SECONDS = 6e-8  # per character
+_SECONDS = 1e-7  # per character
 _MORE_SECONDS = 1e-7  # in addition, if its text is not ASCII
 # Characters per chunk: bounds the memory of encoded copies and gives several threads
 # work.
@@ -82,7 +83,8 @@ def split_texts(texts, *, rule, split, prepare, locate):
     seconds = _SECONDS * sum(map(len, texts))
     seconds += _MORE_SECONDS * sum(map(len, filterfalse(str.isascii, texts)))
     if rule is None or not use_compiled(seconds):
-        tokens = TokenSequences.from_lists(split(prepare(texts)))
+        parts = (split(prepare(texts[part])) for part in chunks(len(texts)))
+        tokens = TokenSequences.from_lists(chain.from_iterable(parts))
     else:
         tokens = TokenSequences._trusted(*split_compiled(original, rule, prepare))
     return tokens._with_row_info(texts=original, prepare=prepare, locate=locate)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from .._core._arrays import chunks, gather_index, read_only
+from .._core._arrays import chunks, gather_index, offsets_of, read_only
 from .._core._frames import plain_str
 from ._html import tokens_html
 from ._indexing import Rows
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _PIECE = 1 << 20  # tokens whose 64-bit copies are in memory at once
+_ROWS = 2048  # lists of str that are read at once
 
 
 class RowInfo(NamedTuple):
@@ -202,16 +204,20 @@ class TokenSequences(Rows[list[str]]):
         TypeError
             If a row is a single str or not iterable, or a token is not a str.
         """
-        rows = [_as_list(sequence, i) for i, sequence in enumerate(sequences)]
-        flat = list(chain.from_iterable(rows))
-        distinct = dict.fromkeys(flat)
-        types = np.fromiter(distinct, object, len(distinct))
-        places = dict(zip(distinct, range(len(distinct)), strict=True))
-        codes = np.fromiter(map(places.__getitem__, flat), np.int32, count=len(flat))
-        lengths = np.fromiter(map(len, rows), np.int64, count=len(rows))
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        places: defaultdict[str, int] = defaultdict()
+        places.default_factory = places.__len__
+        lengths: list[int] = []
+        codes = [np.empty(0, np.int32)]
+        numbered = enumerate(sequences)
+        # In parts, because a str of each token takes ten times the memory of its code.
+        while rows := [_as_list(row, i) for i, row in islice(numbered, _ROWS)]:
+            lengths += map(len, rows)
+            own = map(places.__getitem__, chain.from_iterable(rows))
+            codes.append(np.fromiter(own, np.int32))
+        types = np.fromiter(places, object, len(places))
+        offsets = offsets_of(np.array(lengths, dtype=np.int64))
         row_info = _info_of_index(index, len(lengths))
-        return cls._trusted(types, codes, offsets, row_info)
+        return cls._trusted(types, np.concatenate(codes), offsets, row_info)
 
     def __reduce__(self):
         return type(self)._trusted, (

@@ -392,6 +392,8 @@ def count_missing(rows):
 
 def fill_missing(rows, empty):
     """Return rows with `empty` in place of missing ones, and a mask of the latter."""
+    if {*map(type, rows)} <= {str}:  # saves a call per row
+        return rows, np.zeros(len(rows), dtype=bool)
     absent = np.array([is_missing(row) for row in rows], dtype=bool)
     if absent.any():
         pairs = zip(rows, absent, strict=True)
