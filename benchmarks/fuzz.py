@@ -39,7 +39,7 @@ with atheris.instrument_imports(**SEEN):
     import sk_metaembed.persistence._save_load as saving
     import sk_metaembed.persistence._structure as structure_file
     import sk_metaembed.pooling
-    import sk_metaembed.sources.cache._sentence_cache as sentence_cache
+    import sk_metaembed.sources._cache as sentence_cache
     import sk_metaembed.sources.elmo._options as options_file
     import sk_metaembed.sources.elmo._weight_files as weights_file
     import sk_metaembed.sources.elmo.language_model._language_model

@@ -30,7 +30,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import sk_metaembed as sk
-from sk_metaembed.sources.cache._sentence_cache import SentenceCache
+from sk_metaembed.sources._cache import SentenceCache
 
 WORDS = [f"word{i}" for i in range(400)]
 NET = {"max_epochs": 2, "device": "cpu", "random_state": 0, "projection_dim": 8}

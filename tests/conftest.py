@@ -68,6 +68,19 @@ def few_trees():
 
 
 @pytest.fixture
+def limit_of_bombs(monkeypatch):
+    """Return a function that sets the size from which files may be bombs, in bytes."""
+    name = "sk_metaembed._io._compression._HARMLESS"
+    return lambda size: monkeypatch.setattr(name, size)
+
+
+@pytest.fixture
+def warn_again(monkeypatch):
+    """Issue the warnings again that are issued once per process."""
+    monkeypatch.setattr("sk_metaembed.sources._base._warned", set())
+
+
+@pytest.fixture
 def server():
     server = FileServer()
     yield server

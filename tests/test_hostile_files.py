@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sk_metaembed as sk
-from sk_metaembed._io import _compression
 from sk_metaembed.datasets import load_conll
 from sk_metaembed.datasets._files import copy_member
-from sk_metaembed.sources.cache._sentence_cache import SentenceCache
+from sk_metaembed.sources._cache import SentenceCache
 
 from .small_disk import small_disk
 from .tiny_elmo import OPTIONS, random_weights, write_model
@@ -53,8 +52,8 @@ def test_any_tagged_text(data, tmp_path):
     assert all(bunch.data.lengths)
 
 
-def test_an_archive_that_unpacks_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(_compression, "_HARMLESS", MIB)
+def test_an_archive_that_unpacks_without_end(tmp_path, limit_of_bombs):
+    limit_of_bombs(MIB)
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.txt", bytes(8 * MIB))
     with pytest.raises(ValueError, match="over 100 times its size"):

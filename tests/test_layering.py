@@ -36,13 +36,13 @@ FLOORS = {
         "_base _embedding _predictors _tagger",
     ),
     "sources": (
-        "_base _fingerprint _folder_kind _hub _loaded_encoder _model_parameter "
-        "_module_list _text_streams",
-        "cache contextual encoder_modules static_subword words",
+        "_base _encoder_modules _fingerprint _model_folder _loaded_encoder "
+        "_sentences _text_streams",
+        "_cache _contextual _encoder_head static_subword words",
         "elmo transformer",
         "_estimator _function trainable",
-        "students",
-        "_api _make_embedding _source_subsets _union",
+        "distillation",
+        "_api _make_embedding _union",
     ),
 }
 

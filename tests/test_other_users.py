@@ -20,7 +20,7 @@ from sk_metaembed import (
 )
 from sk_metaembed._io._atomic import lock_file, release_lock
 
-from .persistence.test_refused import clear_handles
+from .handles import clear_handles
 from .processes import NOBODY, restricted, run_script, shared_folder
 from .small_disk import small_disk
 

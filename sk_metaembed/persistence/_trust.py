@@ -42,9 +42,9 @@ CLASSES = {
     "sequences._ngrams": ("Ngrams", "Positions"),
     "sequences._token_sequences": ("RowInfo",),
     "sources._base": ("Preprocessing",),
+    "sources.distillation._distilled": ("Student",),
     "sources.elmo._forward": ("ElmoOutputSpec",),
     "sources.elmo._options": ("ElmoOptions",),
-    "sources.students._distilled": ("Student",),
     "sources.trainable._characters": ("CharacterSpec",),
     "sources.trainable._positions": ("PositionSpec",),
     "sources.trainable._tokens": ("TokenSpec",),
@@ -62,8 +62,7 @@ CLASSES = {
 # Stores and models, which are opened from what describes them.
 HANDLES = {
     "sources.elmo._model": ("ElmoModel",),
-    "sources.static_subword._loaded_model": ("LoadedStaticModel",),
-    "sources.static_subword._model": ("StaticModel",),
+    "sources.static_subword._model": ("LoadedStaticModel", "StaticModel"),
     "sources.transformer._loaded_model": ("LoadedModel",),
     "sources.transformer._model": ("TransformerModel",),
     "vectors._word_vectors": ("WordVectors",),

@@ -1,18 +1,17 @@
 """Sources: steps that map tokens to vectors."""
 
 from ._base import BaseEmbedding
+from ._cache import EmbeddingCache
 from ._estimator import EstimatorEmbedding
 from ._function import FunctionEmbedding
 from ._make_embedding import make_embedding
-from ._source_subsets import source_subsets
-from ._union import EmbeddingUnion, make_embedding_union
-from .cache._embedding_cache import EmbeddingCache
+from ._union import EmbeddingUnion, make_embedding_union, source_subsets
+from .distillation._contextual_to_static import contextual_to_static
+from .distillation._contrastive import ContrastiveEmbedding
+from .distillation._distilled import DistilledEmbedding
 from .elmo._embedding import ElmoEmbedding
 from .elmo.language_model._language_model import ElmoLanguageModel
 from .static_subword._embedding import StaticSubwordEmbedding
-from .students._contextual_to_static import contextual_to_static
-from .students._contrastive import ContrastiveEmbedding
-from .students._distilled import DistilledEmbedding
 from .trainable._characters import TrainableCharacters
 from .trainable._positions import TrainablePositions
 from .trainable._tokens import TrainableTokens

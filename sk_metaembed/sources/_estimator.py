@@ -14,7 +14,7 @@ from .._pipelines import flat_steps
 from ..sequences import EmbeddedSequences
 from ..sequences._api import adopt_block, explained_token_errors
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
-from .contextual._sentences import nonempty_texts
+from ._sentences import nonempty_texts
 
 MAX_SPARSE_COLUMNS = 4096
 _ROUNDING = 5  # of precisions; measured with means of up to 3 times the other length

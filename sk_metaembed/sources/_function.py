@@ -15,9 +15,9 @@ from .._core._typing import StrPath
 from .._io._atomic import exclusive_lock
 from ..sequences._api import adopt_block
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
+from ._cache import SentenceCache
 from ._fingerprint import fingerprint_of
-from .cache._sentence_cache import SentenceCache
-from .contextual._sentences import OriginalText, distinct_sentences, nonempty_texts
+from ._sentences import OriginalText, distinct_sentences, nonempty_texts
 
 
 class FunctionEmbedding(BaseEmbedding):

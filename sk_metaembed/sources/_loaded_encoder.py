@@ -1,14 +1,51 @@
-"""Models of sentence-transformers and model2vec that the user has loaded.
-
-Their modules are written by the library itself, and read as those of a folder.
-"""
+"""Encoders that users have loaded: their files, copies and pickles."""
 
 import json
+import os
 import sys
 import tempfile
+from copy import copy
 from pathlib import Path
 
-from ._module_list import MODULES, SETTINGS, check_task, select_route
+from ._encoder_modules import MODULES, SETTINGS, check_task, select_route
+
+
+class ModelParameterMixin:
+    """Share a loaded model among clones, and make it picklable.
+
+    A subclass defines `_portable_model`.
+    """
+
+    def _portable_model(self):
+        """Return what pickles contain of a loaded model, None for any other.
+
+        Its attribute `parameter` is a value of the parameter `model`.
+        """
+        raise NotImplementedError
+
+    def __sklearn_clone__(self):
+        # scikit-learn copies parameters deeply; a loaded model is shared instead.
+        if isinstance(self.model, str | os.PathLike):
+            return super().__sklearn_clone__()
+        light = copy(self)
+        light.model = None
+        new = super(ModelParameterMixin, light).__sklearn_clone__()
+        new.model = self.model
+        return new
+
+    def _saved_attributes(self):
+        """Return the attributes that files contain, with a loaded model portable."""
+        portable = self._portable_model()
+        return vars(self) if portable is None else {**vars(self), "model": portable}
+
+    def __getstate__(self):
+        state, portable = super().__getstate__(), self._portable_model()
+        return state if portable is None else {**state, "model": portable}
+
+    def __setstate__(self, state):
+        model = state["model"]
+        super().__setstate__({**state, "model": getattr(model, "parameter", model)})
+
 
 _ROUTER = "Router"
 _TASK = "task.json"  # of which the modules of a Router are

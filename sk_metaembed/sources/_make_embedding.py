@@ -8,14 +8,13 @@ from typing import Any
 from .._core._errors import prefix_errors
 from ..vectors import WordVectors
 from ._base import BaseEmbedding
-from ._folder_kind import STATIC_MODULES, source_of_folder
-from ._hub import download, looks_like_path
+from ._encoder_modules import MODULES, ROUTES
 from ._loaded_encoder import is_sentence_encoder, is_static_model, loaded_modules
-from ._module_list import MODULES, ROUTES
+from ._model_folder import STATIC_MODULES, download, looks_like_path, source_of_folder
 from .elmo._embedding import ElmoEmbedding
 from .elmo._model_files import is_archive
 from .static_subword._embedding import StaticSubwordEmbedding
-from .static_subword._loaded_model import StaticContent
+from .static_subword._model import StaticContent
 from .transformer._embedding import TransformerEmbedding
 from .words._pretrained import PretrainedEmbedding
 

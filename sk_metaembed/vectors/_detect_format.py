@@ -39,11 +39,13 @@ def detect(path):
         )
     if is_store(path):
         return Format("store")
-    folder = spacy_folder(path)
+    is_folder, folder = os.path.isdir(path), None
+    if is_folder or os.path.basename(path) == "vectors":
+        folder = spacy_folder(path)
     if folder is not None and not _hint_of_folder(path):
         names = [name for name in SPACY_FILES if (folder / name).is_file()]
         return Format("spacy", files=tuple(str(folder / name) for name in names))
-    if os.path.isdir(path):
+    if is_folder:
         raise _unknown_directory(path)
     with SourceStream(path) as stream:
         sample = stream.read(_SAMPLE)

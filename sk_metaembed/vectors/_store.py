@@ -75,6 +75,11 @@ class PackedWords(NamedTuple):
         start, end = int(self.offsets[row]), int(self.offsets[row + 1]) - 1
         return bytes(self.blob[start:end]).decode("utf-8", "backslashreplace")
 
+    def head(self, n):
+        """Return at most the first n words."""
+        offsets = self.offsets[: n + 1]
+        return PackedWords(self.blob[: offsets[-1]], offsets)
+
     def take(self, rows):
         """Return the words of the given rows."""
         return pack_spans(

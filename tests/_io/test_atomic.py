@@ -1,13 +1,17 @@
 """Atomic writes: the target is complete or unchanged, and nothing else is left."""
 
+import multiprocessing
 import os
 import signal
+import time
+from contextlib import ExitStack
 
 import pytest
 
 from sk_metaembed._io._atomic import (
     atomic_path,
     atomic_write,
+    exclusive_lock,
     lock_file,
     release_lock,
 )
@@ -125,3 +129,15 @@ def test_a_lock_is_held_once_and_leaves_no_file(tmp_path):
     release_lock(first)
     assert not path.exists()
     release_lock(lock_file(path, wait=True))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_lock_is_released_despite_a_forked_child(tmp_path):
+    process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+    with ExitStack() as stack:
+        with exclusive_lock(tmp_path / "a"):
+            process.start()
+            stack.callback(process.join)
+            stack.callback(process.kill)
+        release_lock(lock_file(tmp_path / ".a.lock", wait=False))

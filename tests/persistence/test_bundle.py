@@ -23,10 +23,10 @@ from sk_metaembed.persistence import SavedFileError
 from sk_metaembed.utils.estimator_checks import WORDS
 
 from .. import tiny_bert
+from ..handles import clear_handles
 from ..test_estimators import NET
 from ..tiny_elmo import files as elmo_files
 from . import same
-from .test_refused import clear_handles
 
 ROWS = [row for row in same.ROWS if row]
 

@@ -24,11 +24,11 @@ from sk_metaembed import (
     load,
     save,
 )
-from sk_metaembed._io import _handle
 from sk_metaembed.persistence import SavedFileError, UntrustedError
 from sk_metaembed.utils.estimator_checks import WORDS
 
 from .. import tiny_bert
+from ..handles import clear_handles
 from ..test_estimators import spelling
 from ..tiny_elmo import files as elmo_files
 from . import forge
@@ -140,11 +140,6 @@ def test_vectors_that_moved_or_changed(tmp_path):
     WordVectors.from_arrays(WORDS, 2 * np.eye(len(WORDS)), path=place)
     refused(path, r"files of the word vectors .* had fingerprint .* bundle=True")
     assert load(bundle).vectors_["good"].sum() == 1
-
-
-def clear_handles():
-    for cache in list(_handle._caches):
-        cache.clear()
 
 
 @pytest.mark.parametrize("kind", ["ELMo model", "transformer"])

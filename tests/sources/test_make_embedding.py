@@ -21,7 +21,6 @@ from sk_metaembed import (
     make_embedding,
     save,
 )
-from sk_metaembed._io import _compression
 
 from .. import tiny_bert, tiny_elmo, tiny_encoder, tiny_static
 
@@ -277,7 +276,7 @@ class TestElmo:
         with pytest.raises(FileNotFoundError, match="no folder or zip archive"):
             ElmoEmbedding(tmp_path / "missing").fit(TEXTS)
 
-    def test_corrupt_archives(self, tmp_path, files, monkeypatch):
+    def test_corrupt_archives(self, tmp_path, files, limit_of_bombs):
         path = tmp_path / "a.zip"
         with zipfile.ZipFile(path, "w") as archive:
             for file in files:
@@ -291,7 +290,7 @@ class TestElmo:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
             archive.write(files[0], "options.json")
             archive.writestr("model.hdf5", bytes(1 << 20))
-        monkeypatch.setattr(_compression, "_HARMLESS", 1 << 16)
+        limit_of_bombs(1 << 16)
         with pytest.raises(ValueError, match="1,048,576 bytes, too many"):
             make_embedding(path).fit(TEXTS)
 

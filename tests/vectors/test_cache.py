@@ -1,27 +1,23 @@
-import multiprocessing
 import os
 import time
-from contextlib import ExitStack
 
 import numpy as np
 import pytest
 
 from sk_metaembed import WordVectors
-from sk_metaembed._io._atomic import exclusive_lock, lock_file, release_lock
-from sk_metaembed.vectors import _convert
 
 
 @pytest.fixture
 def conversions(monkeypatch):
-    """The stores written during the test."""
-    written = []
-    original = _convert.write_store
+    """The indexes written during the test, one per store."""
+    written, save = [], np.save
 
-    def write_store(source, fmt, options, folder):
-        written.append(folder)
-        original(source, fmt, options, folder)
+    def recorded(path, array):
+        if path.name == "index.npy":
+            written.append(path)
+        save(path, array)
 
-    monkeypatch.setattr(_convert, "write_store", write_store)
+    monkeypatch.setattr(np, "save", recorded)
     return written
 
 
@@ -66,7 +62,8 @@ def test_change_within_a_clock_tick_is_noticed(tmp_path):
 
 
 def test_settled_file_is_not_read_again(write, cache, monkeypatch):
-    monkeypatch.setattr(_convert, "_SETTLED_NS", -1)
+    later = time.time_ns() + 10**10
+    monkeypatch.setattr(time, "time_ns", lambda: later)
     path = write("x.txt", "a 1 2\n")
     wv = WordVectors.open(path)
     monkeypatch.delattr("hashlib.file_digest")
@@ -75,13 +72,13 @@ def test_settled_file_is_not_read_again(write, cache, monkeypatch):
 
 def test_source_modified_during_conversion(write, cache, monkeypatch):
     path = write("x.txt", "a 1 2\n")
-    read = _convert._read
+    stack = np.stack
 
-    def read_and_change(*args):
-        read(*args)
+    def stack_and_change(rows, **options):
         path.write_text("a 1 2\nb 1 2\n")
+        return stack(rows, **options)
 
-    monkeypatch.setattr(_convert, "_read", read_and_change)
+    monkeypatch.setattr(np, "stack", stack_and_change)  # of the rows of a block
     with pytest.raises(ValueError, match="modified during the conversion"):
         WordVectors.open(path)
     assert [p.name for p in cache.iterdir()] in ([], ["sources"])
@@ -96,15 +93,3 @@ def test_cache_dir_that_cannot_be_created(write, tmp_path):
 def test_unusual_file_names(write):
     path = write("vektoren é 日本 " + "x" * 150 + ".txt", "a 1 2\n")
     assert len(WordVectors.open(path)) == 1
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_a_lock_is_released_despite_a_forked_child(tmp_path):
-    process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
-    with ExitStack() as stack:
-        with exclusive_lock(tmp_path / "a"):
-            process.start()
-            stack.callback(process.join)
-            stack.callback(process.kill)
-        release_lock(lock_file(tmp_path / ".a.lock", wait=False))

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_metaembed import WordVectors
-from sk_metaembed._io import _compression
 
 MIB = 1 << 20
 
@@ -68,8 +67,8 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_bombs_are_bounded(name, write, monkeypatch, cache):
-    monkeypatch.setattr(_compression, "_HARMLESS", MIB // 16)
+def test_bombs_are_bounded(name, write, monkeypatch, cache, limit_of_bombs):
+    limit_of_bombs(MIB // 16)
     monkeypatch.setattr("sk_metaembed.vectors._read_word2vec._BLOCK", MIB // 64)
     refused(write("x", lzma.compress(BOMBS[name])), "times its size|has over")
     assert not [p for p in cache.glob("*") if p.name != "sources"]

@@ -4,56 +4,41 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sk_metaembed import WordVectors
-from sk_metaembed.vectors._store import PackedWords, build_index, find, pack
 
 from ..compiled import compiled_loops
 
 texts = st.text(alphabet=st.characters(codec="utf-8"), max_size=12)
 
 
-def both_ways(queries, packed, slots):
-    """Return what the search in Python and the compiled one find, or raise."""
-    results = []
-    for compiled in (False, True):
-        with compiled_loops(compiled):
-            try:
-                results.append(find(pack(queries), packed, slots).tolist())
-            except ValueError as error:
-                results.append(str(error))
-    assert results[0] == results[1]
-    return results[0]
-
-
 @given(st.lists(texts, min_size=1, max_size=40), st.lists(texts, max_size=40))
 @example(["a\nb", "a", "b", ""], ["a", "\n", "a\nb"])
 @example(["é", "e\u0301", "日本", "😀"], ["é", "日", "😀😀"])
 def test_lookup_agrees_with_a_dictionary(words, queries):
-    packed = pack(words)
-    assert packed.to_list() == words
-    slots, first = build_index(packed)
-    rows = {word: words.index(word) for word in words}
-    assert first.tolist() == [rows[word] for word in words]
+    distinct = list(dict.fromkeys(words))
+    rows = {word: row for row, word in enumerate(distinct)}
+    wv = WordVectors.from_arrays(words, np.zeros((len(words), 1)))
+    assert wv.words.tolist() == distinct
     both = [*queries, *words]
-    assert both_ways(both, packed, slots) == [rows.get(word, -1) for word in both]
+    for use in (False, True):
+        with compiled_loops(use):
+            assert wv.lookup(both).tolist() == [rows.get(word, -1) for word in both]
 
 
-@given(st.data())
-def test_both_searches_leave_a_corrupt_table_alike(data):
-    packed = pack([f"w{i}" * (1 + 4 * (i % 2)) for i in range(6)])
-    slots, _ = build_index(packed)
-    for _ in range(3):
-        at = data.draw(st.integers(0, len(slots) - 1))
-        row = np.uint64(data.draw(st.integers(0, 9)))
-        slots[at, 0] = (slots[at, 0] & ~np.uint64(0xFF)) | row
-    offsets = packed.offsets.copy()
-    offsets[data.draw(st.integers(0, 6))] = data.draw(st.integers(-2, 99))
-    packed = packed._replace(offsets=offsets)
-    both_ways(["w0", "w3" * 5, "w5" * 5, "other"], packed, slots)
-
-
-def test_a_full_table_is_corrupt():
-    slots = np.full((4, 2), 1, np.uint64)
-    assert "is corrupt" in both_ways(["b"], pack(["a"]), slots)
+@pytest.mark.parametrize(
+    "index",
+    [
+        lambda index: np.full_like(index, 1),
+        lambda index: index + (index > 0) * np.array([9, 0], np.uint64),
+    ],
+    ids=["full", "rows beyond the words"],
+)
+def test_a_corrupt_index_is_named(index, tmp_path):
+    path = tmp_path / "store"
+    WordVectors.from_arrays([f"w{i}" for i in range(7)], np.ones((7, 1)), path=path)
+    np.save(path / "index.npy", index(np.load(path / "index.npy")))
+    for use in (False, True):
+        with compiled_loops(use), pytest.raises(ValueError, match="is corrupt"):
+            WordVectors.open(path).lookup(["w5", "w6", "w0"])
 
 
 @pytest.fixture
@@ -113,12 +98,3 @@ def test_single_words(wv):
 def test_not_a_word(wv, words, error, message):
     with pytest.raises(error, match=message):
         wv.lookup(words)
-
-
-def test_an_index_beyond_the_words_is_corrupt():
-    """The loops, in Python and compiled, read no word behind the last one."""
-    packed = pack([f"w{i}" for i in range(7)])
-    slots, _ = build_index(packed)
-    fewer = PackedWords(packed.blob, packed.offsets[:-1])
-    assert both_ways(["w5"], fewer, slots) == [5]
-    assert "is corrupt" in both_ways(["w5", "w6", "w0"], fewer, slots)

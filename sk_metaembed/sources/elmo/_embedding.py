@@ -18,10 +18,9 @@ from ..._training._device import resolve_device
 from ...sequences import check_tokens
 from ...sequences._api import adopt_block, block_of_table, count_missing, trusted_tokens
 from .._base import Preprocess, shares_known, used_types
+from .._contextual import ContextualEmbedding, sentence_blocks
 from .._fingerprint import fingerprint_of
-from ..cache._sentence_blocks import sentence_blocks
-from ..contextual._base import ContextualEmbedding
-from ..contextual._sentences import SentenceRows, VectorKind, distinct_sentences
+from .._sentences import SentenceRows, VectorKind, distinct_sentences
 from ._forward import ElmoForward, make_output_spec
 from ._model import ElmoModel, ElmoSpec
 from ._texts import TextSplitter, align_words, split_at_spaces, texts_with_words

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from ..contextual._batching import BatchRunner
-from ..contextual._sentences import VectorKind
+from .._contextual import BatchRunner
+from .._sentences import VectorKind
 from ._character_ids import N_MARKS
 from ._texts import mean_of_words
 

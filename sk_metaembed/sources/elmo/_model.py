@@ -4,8 +4,8 @@ import os
 from typing import NamedTuple
 
 from ..._io._handle import file_states
+from .._contextual import NetworkModel
 from .._fingerprint import file_digest, fingerprint_of
-from ..contextual._base import NetworkModel
 from ._character_ids import count_truncated
 from ._model_files import NAMES, absolute, find_files
 from ._options import read_options

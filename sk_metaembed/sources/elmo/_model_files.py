@@ -13,7 +13,7 @@ import zipfile
 from ..._io._atomic import cache_home, publish
 from ..._io._compression import is_decompression_bomb
 from ..._io._download import cached_path, local_file
-from .._folder_kind import MANY_LANGUAGES, elmo_pairs
+from .._model_folder import MANY_LANGUAGES, elmo_pairs
 
 NAMES = ("options.json", "weights.hdf5")
 

@@ -1,19 +1,135 @@
 """BiLanguageModel: the network that computes ELMo's layers, for inference.
 
-Sequences are packed, so that a step computes only the sequences that still have words.
+Vectors of words are computed from their characters. Sequences are packed, so that a
+step computes only the sequences that still have words.
 """
 
 from itertools import pairwise
 
 import numpy as np
 import torch
+from torch.nn import functional
 
 from ..._training._device import send
 from ..._training._onednn import pack_weight, packed_product
 from ._character_ids import N_MARKS, character_ids, mark_ids
-from ._packing import Packing
 from ._weight_files import DIRECTIONS, cell_key
-from ._word_encoder import encode_words
+
+
+class Packing:
+    """Positions of tokens in sequences that are packed step after step.
+
+    Sequences are sorted by decreasing length, so that the sequences that have a token
+    at a step are always the first ones.
+
+    Parameters
+    ----------
+    lengths : array-like of int, shape (n_sequences,)
+        Each at least 1.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (n_sequences,)
+        Indices of the sequences, longest first.
+    starts : ndarray of int, shape (longest + 1,)
+        First packed position of each step, and the number of tokens.
+    tokens : ndarray of int, shape (2, n_tokens)
+        Index of the token at each packed position, reading forward and backward. Tokens
+        are counted over the sequences in input order.
+    last : ndarray of int, shape (n_sequences,)
+        Packed position of the last step of each sequence, in the order of `order`.
+
+    Examples
+    --------
+    >>> packing = Packing([1, 3])
+    >>> packing.order.tolist(), packing.starts.tolist()
+    ([1, 0], [0, 2, 3, 4])
+    >>> packing.tokens.tolist()
+    [[1, 0, 2, 3], [3, 0, 2, 1]]
+    """
+
+    def __init__(self, lengths):
+        lengths = np.asarray(lengths, dtype=np.int64)
+        self.order = np.argsort(-lengths, kind="stable")
+        sizes = lengths[self.order]
+        steps = np.arange(sizes[0])
+        active = np.searchsorted(-sizes, -steps, side="left")
+        self.starts = np.r_[0, np.cumsum(active)]
+        step = np.repeat(steps, active)
+        row = np.arange(len(step)) - self.starts[step]
+        first = (np.cumsum(lengths) - lengths)[self.order][row]
+        self.tokens = np.stack([first + step, first + sizes[row] - 1 - step])
+        self.last = self.starts[sizes - 1] + np.arange(len(sizes))
+
+    def spans(self, n_tokens):
+        """Yield (first, stop) of runs of steps with at most `n_tokens` tokens.
+
+        A step with more tokens is a run of its own.
+        """
+        first, n_steps = 0, len(self.starts) - 1
+        while first < n_steps:
+            stop = int(
+                np.searchsorted(self.starts, self.starts[first] + n_tokens, "right")
+            )
+            stop = max(stop - 1, first + 1)
+            yield first, stop
+            first = stop
+
+
+# Words of similar length, encoded together.
+_WORDS_PER_BATCH = {"cpu": 256}
+_WORDS_PER_BATCH_GPU = 4096
+
+
+def encode_words(weights, options, ids, lengths):
+    """Return the float32 vectors of words, (n_words, projection_dim).
+
+    Parameters
+    ----------
+    weights : mapping of str to tensor
+        By their names in weight files. Matrix products have the dtype of the matrices.
+    options : ElmoOptions
+    ids : int64 tensor of shape (n_words, max_characters)
+    lengths : ndarray of shape (n_words,)
+    """
+    order = np.argsort(lengths, kind="stable")
+    size = _WORDS_PER_BATCH.get(ids.device.type, _WORDS_PER_BATCH_GPU)
+    batches = [order[start : start + size] for start in range(0, len(order), size)]
+    pooled = [
+        _convolve(weights, options, ids[send(batch, ids.device)], lengths[batch].max())
+        for batch in batches
+    ]
+    vectors = torch.cat(pooled) if pooled else ids.new_zeros(0, options.n_filters)
+    for k in range(options.n_highway):
+        prefix = f"CNN_high_{k}/"
+        carry = torch.sigmoid(_linear(vectors, weights, prefix + "{}_carry"))
+        new = torch.relu(_linear(vectors, weights, prefix + "{}_transform"))
+        # carry * new + (1 - carry) * old
+        vectors = torch.lerp(vectors, new, carry)
+    if "CNN_proj/W_proj" in weights:
+        vectors = _linear(vectors, weights, "CNN_proj/{}_proj")
+    return vectors[send(np.argsort(order), ids.device)]
+
+
+def _convolve(weights, options, ids, longest):
+    """Return activated maxima over positions, (n_words, n_filters)."""
+    embedded = functional.embedding(ids, weights["char_embed"])
+    pooled = []
+    for i, (width, number) in enumerate(options.filters):
+        kernel = weights[f"CNN/W_cnn_{i}"].reshape(-1, number)
+        # Windows after the longest word have only padding: one of them suffices.
+        n_windows = min(ids.shape[1] - width, longest) + 1
+        windows = embedded[:, : n_windows + width - 1].unfold(1, width, 1).mT
+        windows = windows.reshape(-1, len(kernel)).to(kernel.dtype)
+        maxima = (windows @ kernel).view(len(ids), n_windows, number).amax(dim=1)
+        pooled.append(maxima.float() + weights[f"CNN/b_cnn_{i}"])
+    activation = torch.relu if options.activation == "relu" else torch.tanh
+    return activation(torch.cat(pooled, dim=1))
+
+
+def _linear(x, weights, name):
+    weight = weights[name.format("W")]
+    return (x.to(weight.dtype) @ weight).float() + weights[name.format("b")]
 
 
 class TokenEncoder:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...sequences import Tokenizer, TokenSequences
 from .._base import used_types
-from ..contextual._sentences import OriginalText, distinct_texts, overlapping
+from .._sentences import OriginalText, distinct_texts, overlapping
 
 
 def split_at_spaces(texts):

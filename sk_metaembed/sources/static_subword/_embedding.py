@@ -11,9 +11,8 @@ from ..._io._handle import shared
 from ...sequences._api import adopt_block
 from .._base import BaseEmbedding, Preprocess
 from .._fingerprint import fingerprint_of
-from .._model_parameter import ModelParameterMixin
-from ._loaded_model import LoadedStaticModel, StaticContent
-from ._model import StaticModel, StaticSpec
+from .._loaded_encoder import ModelParameterMixin
+from ._model import LoadedStaticModel, StaticContent, StaticModel, StaticSpec
 
 
 class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):

@@ -8,26 +8,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._folder_kind import STATIC_MODULES, hint_of_folder
-from .._hub import find_folder
-from .._module_list import (
+from .._encoder_modules import (
     MODULES,
     ROUTES,
     SETTINGS,
     EncoderSettings,
+    SentenceModules,
+    check_model_type,
     listed_modules,
     module_kind,
     optional_json,
     read_json,
-    read_settings,
-)
-from ..encoder_modules._steps import (
-    SentenceModules,
-    check_model_type,
     read_modules,
     read_pickle,
+    read_settings,
     unknown_module,
 )
+from .._model_folder import STATIC_MODULES, find_folder, hint_of_folder
 from ._word_tokenizer import CONFIGS, check_words, word_weights
 
 _WEIGHTS = ("model.safetensors", "embeddings.safetensors", "pytorch_model.bin")

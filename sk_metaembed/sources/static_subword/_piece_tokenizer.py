@@ -4,12 +4,158 @@ If the tokenizer splits a word alike in every text, each distinct word is split 
 """
 
 import json
+from itertools import chain
+from string import punctuation
+from typing import NamedTuple
 
 import numpy as np
 
+from ..._core._arrays import gather_index, gather_spans, offsets_of
 from ..._kernels._compiled import use_compiled
-from ._pieces import Pieces
-from ._word_pieces import word_pieces
+
+
+class SubwordIds(NamedTuple):
+    """Ids of pieces: text i has ``ids[offsets[i]:offsets[i + 1]]``."""
+
+    ids: np.ndarray  # int32 (n_pieces,)
+    offsets: np.ndarray  # int64 (n_texts + 1,)
+
+    @classmethod
+    def of_lists(cls, lists):
+        """Return the pieces of texts, given as lists of ids."""
+        offsets = offsets_of([len(ids) for ids in lists])
+        ids = np.fromiter(chain.from_iterable(lists), np.int32, offsets[-1])
+        return cls(ids, offsets)
+
+    def take(self, rows):
+        """Return the pieces of some texts, which may occur several times."""
+        places, offsets = gather_index(self.offsets, rows)
+        return SubwordIds(self.ids[places], offsets)
+
+    def selected(self, keep):
+        """Return only the pieces of a mask, (n_pieces,)."""
+        return SubwordIds(self.ids[keep], offsets_of(keep)[self.offsets])
+
+    def cut(self, limit, *, from_left=False):
+        """Return at most `limit` pieces of each text, the last ones if `from_left`."""
+        lengths = np.diff(self.offsets)
+        if lengths.max(initial=0) <= limit:
+            return self
+        position = np.arange(len(self.ids)) - np.repeat(self.offsets[:-1], lengths)
+        if from_left:
+            position = np.repeat(lengths, lengths) - 1 - position
+        return self.selected(position < limit)
+
+
+# These work character by character, so a tokenizer may read each word by itself.
+_NORMALIZERS = {"BertNormalizer", "Lowercase"}
+_SPLITS = {"BertPreTokenizer", "WhitespaceSplit"}
+_MOST_WORDS = 1 << 17  # whose pieces are remembered
+
+
+class WordPieces:
+    """Split each distinct word of texts once, and remember its pieces.
+
+    Words are separated by ASCII spaces and, if the tokenizer isolates it, punctuation.
+    Words with other characters than letters and digits are split further by the
+    tokenizer.
+
+    Parameters
+    ----------
+    tokenizer : tokenizers.Tokenizer
+    added : list of str
+        Added tokens. They may contain several words, so the tokenizer reads texts that
+        contain one as a whole.
+    limit : int
+        Number of characters of the longest words that have pieces.
+    isolates : bool
+        Whether punctuation marks are words by themselves.
+    read : callable
+        Returns the lists of ids of a list of texts.
+    """
+
+    def __init__(self, tokenizer, added, limit, isolates, read):
+        self._added, self._read = added, read
+        normalizer = tokenizer.normalizer
+        self._lowercase = bool(normalizer) and normalizer.normalize_str("A") == "a"
+        # Kind of a UTF-8 byte: 0 between words, 1 in a word, 2 a word by itself.
+        self._kinds = np.ones(256, dtype=np.uint8)
+        self._kinds[list(b" \t\n\r")] = 0
+        if isolates:
+            self._kinds[list(punctuation.encode())] = 2
+        self._lists = {
+            piece: [number]
+            for piece, number in tokenizer.get_vocab().items()
+            if piece.isascii() and piece.isalnum() and len(piece) <= limit
+        }
+
+    def pieces(self, texts):
+        """Return the `SubwordIds` of a list of texts."""
+        from ...sequences import _split_numba as loops
+
+        whole = [i for i, t in enumerate(texts) if any(a in t for a in self._added)]
+        encoded = [text.encode("utf-8", "replace") + b" " for text in texts]
+        for i in whole:
+            encoded[i] = b" "
+        joined = b"".join(encoded)
+        data = np.frombuffer(joined.lower() if self._lowercase else joined, np.uint8)
+        text_ends = np.cumsum([len(text) for text in encoded])
+        starts, ends, counts = loops.find_ascii_tokens(data, text_ends, self._kinds, 1)
+        hashes = loops.hash_spans(data, starts, ends)
+        codes, firsts = loops.code_spans(data, starts, ends, hashes)
+        words, _ = gather_spans(data, starts[firsts], ends[firsts], ord(" "))
+        lists = self._split(words.tobytes().decode().split(" ")[:-1])
+        if whole:  # each in place of a single word
+            added = np.arange(len(lists), len(lists) + len(whole))
+            codes = np.insert(codes, (np.cumsum(counts) - counts)[whole], added)
+            counts[whole] = 1
+            lists += self._read([texts[i] for i in whole])
+        by_word = SubwordIds.of_lists(lists).take(codes)
+        bounds = np.concatenate([[0], np.cumsum(counts)])
+        return SubwordIds(by_word.ids, by_word.offsets[bounds])
+
+    def _split(self, words):
+        """Return the lists of ids of distinct words."""
+        lists = list(map(self._lists.get, words))
+        new = [i for i, ids in enumerate(lists) if ids is None]
+        found = self._read([words[i] for i in new])
+        for i, ids in zip(new, found, strict=True):
+            lists[i] = ids
+            if len(self._lists) < _MOST_WORDS:
+                self._lists[words[i]] = ids
+        return lists
+
+
+def word_pieces(tokenizer, state, read):
+    """Return the `WordPieces` of a tokenizer, None if words depend on their texts.
+
+    `state` is the content of the tokenizer's file.
+    """
+    splits = _kinds(state["pre_tokenizer"], "pretokenizers")
+    forms = _kinds(state["normalizer"], "normalizers")
+    model, added = state["model"], state["added_tokens"]
+    if (
+        model["type"] == "WordPiece"
+        and splits
+        and set(splits) <= _SPLITS
+        and set(forms) <= _NORMALIZERS
+        # Otherwise they are found in normalized texts.
+        and not any(token["normalized"] for token in added)
+    ):
+        contents = [token["content"] for token in added if token["content"]]
+        limit = model["max_input_chars_per_word"]
+        isolates = "BertPreTokenizer" in splits
+        return WordPieces(tokenizer, contents, limit, isolates, read)
+    return None
+
+
+def _kinds(part, key):
+    """Return the types of a normalizer or pre-tokenizer and of what it consists of."""
+    if part is None:
+        return []
+    parts = part[key] if part["type"] == "Sequence" else [part]
+    return [each["type"] for each in parts]
+
 
 _SECONDS_PER_CHARACTER = 2e-7  # for a character, in tokenizers
 
@@ -73,18 +219,18 @@ class PieceTokenizer:
         return [encoding.ids for encoding in encoded]
 
     def pieces(self, texts, *, special=False):
-        """Return the `Pieces` of a list of texts, in full.
+        """Return the `SubwordIds` of a list of texts, in full.
 
         With `special`, texts that are not blank include the special tokens.
         """
         if special:
             lists = self._lists(texts, special=True)
             pairs = zip(texts, lists, strict=True)
-            return Pieces.of_lists([ids if t.strip() else [] for t, ids in pairs])
+            return SubwordIds.of_lists([ids if t.strip() else [] for t, ids in pairs])
         n_characters = sum(map(len, texts))
         seconds = _SECONDS_PER_CHARACTER * n_characters
         if self._words is None or not use_compiled(seconds):
-            return Pieces.of_lists(self._lists(texts))
+            return SubwordIds.of_lists(self._lists(texts))
         return self._words.pieces(texts)
 
 

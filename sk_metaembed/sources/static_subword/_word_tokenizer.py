@@ -8,8 +8,8 @@ from string import punctuation
 
 import numpy as np
 
-from .._module_list import read_json
-from ._pieces import Pieces
+from .._encoder_modules import read_json
+from ._piece_tokenizer import SubwordIds
 
 # File of a tokenizer by its class.
 CONFIGS = {
@@ -52,7 +52,7 @@ class WordTokenizer:
         self._found = {}
 
     def pieces(self, texts):
-        """Return the `Pieces` of a list of texts: the rows of their known words."""
+        """Return the `SubwordIds` of a list of texts: the rows of their known words."""
         found, lists = self._found, []
         for text in texts:
             rows = []
@@ -66,7 +66,7 @@ class WordTokenizer:
                 if row is not None:
                     rows.append(row)
             lists.append(rows)
-        return Pieces.of_lists(lists)
+        return SubwordIds.of_lists(lists)
 
     def _split(self, text):
         return (text.lower() if self._lowercase else text).split()

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from ..._training._device import send
-from ..contextual._batching import token_batches
+from .._contextual import token_batches
 from ..transformer._forward import check_dimensions, pool_pieces
 from ..transformer._model_files import own_randomness, quiet
 from ..transformer._network import Network

@@ -11,8 +11,8 @@ How the parts are called, from the outside in:
 - `_forward.py`: windows, batches and pooling. It calls `_alignment.py`, which splits
   texts into pieces, and `_network.py`, which computes their hidden states.
   `_word_splitter.py` splits each distinct word once.
-- `_sentence_files.py` reads the modules of a sentence encoder, and `_sentence_head.py`
-  computes them.
+- `_sentence_files.py` reads the modules of a sentence encoder, and `_encoder_head.py`
+  of `sources` computes them.
 
-The folders `trainable` and `students` fine-tune models.
+The folders `trainable` and `distillation` fine-tune models.
 """

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core._arrays import offsets_of
-from ..contextual._sentences import OriginalText, overlapping, text_of
+from .._sentences import OriginalText, overlapping, text_of
 from ._word_splitter import NO_PIECES, make_splitter, split_texts
 
 _PROBES = ("a", "the", "1", ".")

@@ -17,11 +17,10 @@ from ..._io._handle import shared
 from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
 from .._base import Preprocess, coverage, is_first
+from .._contextual import ContextualEmbedding, sentence_blocks
 from .._fingerprint import fingerprint_of
-from .._model_parameter import ModelParameterMixin
-from ..cache._sentence_blocks import sentence_blocks
-from ..contextual._base import ContextualEmbedding
-from ..contextual._sentences import SentenceRows, distinct_sentences, distinct_texts
+from .._loaded_encoder import ModelParameterMixin
+from .._sentences import SentenceRows, distinct_sentences, distinct_texts
 from ._alignment import readable_types
 from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec, pieces_beyond
 from ._loaded_model import LoadedModel

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core._arrays import gather_index, offsets_of, ranges
-from ..contextual._batching import BatchRunner
-from ..contextual._sentences import VectorKind, text_of
+from .._contextual import BatchRunner
+from .._sentences import VectorKind, text_of
 
 _UNLIMITED = np.iinfo(np.int64).max
 _MAX_GROWTH = 11  # NFKC expands a byte of UTF-8 to at most this many

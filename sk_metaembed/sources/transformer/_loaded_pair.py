@@ -4,6 +4,7 @@ import json
 import tempfile
 from pathlib import Path
 
+from .._encoder_modules import check_task
 from .._fingerprint import is_dense_tensor
 from .._loaded_encoder import (
     check_route,
@@ -13,7 +14,6 @@ from .._loaded_encoder import (
     read_files,
     write_modules,
 )
-from .._module_list import check_task
 from ._model_files import own_randomness
 from ._sentence_files import OPTIONS, check_transformer
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..._io._handle import file_states
+from .._contextual import NetworkModel
+from .._encoder_modules import EncoderSettings, read_settings
 from .._fingerprint import file_digest, fingerprint_of
-from .._module_list import EncoderSettings, read_settings
-from ..contextual._base import NetworkModel
 from ._alignment import Aligner
 from ._model_files import (
     SETTINGS,
@@ -99,7 +99,7 @@ class Transformer(NetworkModel):
     @cached_property
     def head(self):
         """The SentenceHead on the network's device."""
-        from ..encoder_modules._head import SentenceHead
+        from .._encoder_head import SentenceHead
 
         return SentenceHead(self.modules, self.network.device)
 

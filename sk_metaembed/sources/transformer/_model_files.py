@@ -6,10 +6,8 @@ from fnmatch import fnmatch
 from importlib.util import find_spec
 from pathlib import Path
 
-from .._folder_kind import hint_of_folder
-from .._hub import find_folder
-from .._module_list import optional_json
-from ..encoder_modules._steps import unknown_module
+from .._encoder_modules import optional_json, unknown_module
+from .._model_folder import find_folder, hint_of_folder
 from ._sentence_files import tokenizer_options
 
 # Weights in other formats than safetensors are pickles.

@@ -3,9 +3,16 @@
 import tempfile
 from pathlib import Path
 
+from .._encoder_modules import (
+    MODULES,
+    check_model_type,
+    listed_modules,
+    optional_json,
+    read_modules,
+    read_settings,
+    unknown_module,
+)
 from .._loaded_encoder import write_files
-from .._module_list import MODULES, listed_modules, optional_json, read_settings
-from ..encoder_modules._steps import check_model_type, read_modules, unknown_module
 
 OPTIONS = "sentence_bert_config.json"  # of any transformer
 _TRANSFORMER_FILES = (

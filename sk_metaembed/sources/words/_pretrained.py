@@ -15,7 +15,7 @@ from ...sequences._api import canonical_words
 from ...vectors import WordVectors
 from ...vectors._api import import_gensim
 from .._base import Preprocess
-from .._folder_kind import hint_of_folder
+from .._model_folder import hint_of_folder
 from ._base import OOV, BaseWordEmbedding
 
 _GENSIM_DATA = "https://github.com/piskvorky/gensim-data"
@@ -113,7 +113,7 @@ def _way_in(model):
 
 def has_case(store):
     """Return whether words of a store have capitals, beyond a few marks and errors."""
-    words = store._packed.take(np.arange(min(_HEAD, len(store)))).to_list("replace")
+    words = store._packed.head(_HEAD).to_list("replace")
     n_cased = sum(word != word.lower() for word in words)
     return n_cased > _FEW_CAPITALS * len(words)
 
@@ -307,8 +307,8 @@ class PretrainedEmbedding(BaseWordEmbedding):
         store = self.vectors
         if isinstance(store, str | os.PathLike):
             path = resolve_path(os.fspath(store))
-            hint = hint_of_folder(path, "PretrainedEmbedding")
-            if hint:
+            is_folder = os.path.isdir(path)
+            if is_folder and (hint := hint_of_folder(path, "PretrainedEmbedding")):
                 raise ValueError(f"{path} has no vectors.{hint}")
             self.vectors_ = self._open(path)
             return

@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 
 from sk_metaembed import FunctionEmbedding, TokenSequences
-from sk_metaembed.sources.cache._sentence_blocks import sentence_blocks
-from sk_metaembed.sources.cache._sentence_cache import SentenceCache
-from sk_metaembed.sources.contextual._sentences import (
+from sk_metaembed.sources._cache import SentenceCache
+from sk_metaembed.sources._contextual import sentence_blocks
+from sk_metaembed.sources._sentences import (
     SentenceRows,
     VectorKind,
     distinct_sentences,

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from sk_metaembed import EmbeddingCache, TokenSequences
+from sk_metaembed.sources._cache import FILE, SentenceCache
 from sk_metaembed.sources._fingerprint import fingerprint_of
-from sk_metaembed.sources.cache._sentence_cache import FILE, SentenceCache
-from sk_metaembed.sources.contextual._sentences import VectorKind
+from sk_metaembed.sources._sentences import VectorKind
 
 # Not by a relative import: processes that are started must find it by its name.
 sys.path.insert(0, os.path.dirname(__file__))

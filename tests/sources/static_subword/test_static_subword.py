@@ -14,11 +14,10 @@ from tokenizers.pre_tokenizers import Punctuation
 
 import sk_metaembed
 from sk_metaembed import StaticSubwordEmbedding, Tokenizer
-from sk_metaembed.sources.static_subword import _model
-from sk_metaembed.sources.static_subword._piece_tokenizer import PieceTokenizer
 
 from ... import tiny_static
 from ...compiled import compiled_loops
+from ...handles import clear_handles
 
 TEXTS = [
     "The film: a comedy, 1,000 queens!",
@@ -126,31 +125,38 @@ TEXT_LISTS = st.lists(
 )
 
 
+def as_source(tokenizer, folder):
+    """Return a source of the means of pieces, and a function to compare it with."""
+    tiny_static.save_sentence_encoder(folder, tokenizer)
+    weights = load_file(folder / "0_StaticEmbedding" / "model.safetensors")
+    (table,) = weights.values()
+    source = StaticSubwordEmbedding(folder, output="mean", max_length=None)
+
+    def compare(texts):
+        for use in (False, True):
+            with compiled_loops(use):
+                means = source.transform(texts).blocks[0].values
+            rows = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+            for mean, row in zip(means, rows, strict=True):
+                expected = table[row.ids].mean(axis=0) if row.ids else 0
+                np.testing.assert_allclose(mean, expected, rtol=1e-4, atol=1e-5)
+
+    source.fit(["film"])
+    return compare
+
+
 @pytest.fixture(scope="module")
-def tokenizers(tmp_path_factory):
-    """Return (here, of tokenizers) by name."""
-    pairs = {}
-    for name, make in TOKENIZERS.items():
-        path = tmp_path_factory.mktemp(name) / "tokenizer.json"
-        own = make()
-        own.save(str(path))
-        here = PieceTokenizer(path)
-        assert here._words is not None
-        pairs[name] = here, own
-    return pairs
+def sources(tmp_path_factory):
+    return {
+        name: as_source(make(), tmp_path_factory.mktemp(name))
+        for name, make in TOKENIZERS.items()
+    }
 
 
 @given(texts=TEXT_LISTS)
 @pytest.mark.parametrize("name", TOKENIZERS)
-def test_pieces_are_those_of_tokenizers(tokenizers, name, texts):
-    here, own = tokenizers[name]
-    encodings = own.encode_batch_fast(texts, add_special_tokens=False)
-    with compiled_loops(True):
-        pieces = here.pieces(texts)
-    bounds = zip(pieces.offsets[:-1], pieces.offsets[1:], strict=True)
-    assert [pieces.ids[start:end].tolist() for start, end in bounds] == [
-        encoding.ids for encoding in encodings
-    ]
+def test_pieces_are_those_of_tokenizers(sources, name, texts):
+    sources[name](texts)
 
 
 @pytest.mark.parametrize("changed", ["added tokens", "pre-tokenizer"])
@@ -160,10 +166,7 @@ def test_other_settings_are_left_to_tokenizers(tmp_path, changed):
         own.add_tokens(["Film"])  # searched in normalized texts
     else:
         own.pre_tokenizer = Punctuation("contiguous")
-    own.save(str(tmp_path / "tokenizer.json"))
-    here = PieceTokenizer(tmp_path / "tokenizer.json")
-    assert here._words is None
-    assert here.pieces(["a FILM"]).ids.tolist() == own.encode("a FILM").ids
+    as_source(own, tmp_path)(["a FILM", "film, film,"])
 
 
 def test_words_are_means_of_pieces():
@@ -179,6 +182,7 @@ def test_words_are_means_of_pieces():
     assert source.dims_ == {"staticsubword": tiny_static.DIM}
 
 
+@pytest.mark.filterwarnings("ignore:.* pieces and cut")
 @pytest.mark.parametrize("make", [tiny_static.wordpiece, tiny_static.byte_bpe])
 def test_files_with_defaults_left_out(tmp_path, make):
     # As in the files of RoBERTa, GPT-2 and MiniLM, of old versions of tokenizers.
@@ -187,12 +191,14 @@ def test_files_with_defaults_left_out(tmp_path, make):
     state = json.loads(own.to_str())
     del state["model"]["type"], state["truncation"]["direction"]
     state = {key: value for key, value in state.items() if value not in (None, [])}
-    path = tmp_path / "tokenizer.json"
+    folder = tiny_static.save_sentence_encoder(tmp_path, own)
+    path = folder / "0_StaticEmbedding" / "tokenizer.json"
     path.write_text(json.dumps(state))
-    here = PieceTokenizer(path)
-    assert here.truncation == (3, False)
-    own.no_truncation()
-    assert here.pieces(["a FILM"]).ids.tolist() == own.encode("a FILM").ids
+    source = StaticSubwordEmbedding(folder, output="mean")
+    short, long = embed(source, ["a FILM", "a FILM " * 9])
+    assert own.encode("a FILM " * 9).ids == own.encode("a FILM a").ids
+    expected = embed(source, ["a FILM a"])[0]
+    np.testing.assert_allclose(long, expected, rtol=1e-6)
 
 
 def test_texts_lists_and_missing_rows():
@@ -243,7 +249,7 @@ def test_saved_files(tmp_path, kind, bundle):
     path = sk_metaembed.save(source, tmp_path / "s.skm", bundle=bundle)
     if bundle:
         (tmp_path / "m").rename(tmp_path / "gone")
-    _model.StaticModel._handles.clear()
+    clear_handles()
     loaded = sk_metaembed.load(path)
     assert np.array_equal(loaded.transform(TEXTS).blocks[0].values, expected)
 

@@ -11,7 +11,6 @@ from sk_metaembed import (
     TokenSequences,
     TrainableCharacters,
 )
-from sk_metaembed.sources import _base
 
 from ...dynamic.test_trainable import OPTIONS
 
@@ -112,8 +111,7 @@ def test_unseen_characters_have_zero_vectors():
     assert char().prepare(tokens).unseen[ord("x")]
 
 
-def test_lower_case_and_long_words(monkeypatch):
-    monkeypatch.setattr(_base, "_warned", set())
+def test_lower_case_and_long_words(warn_again):
     tokens = Tokenizer(lowercase=False).fit_transform(["Word word " + "w" * 20])
     message = r"up to 5 bytes .* as 'www.*'\. Use a larger max_chars, if it matters"
     with pytest.warns(UserWarning, match=message):

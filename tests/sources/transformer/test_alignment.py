@@ -9,7 +9,7 @@ from tokenizers import models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from sk_metaembed import Tokenizer
-from sk_metaembed.sources.contextual._sentences import OriginalText
+from sk_metaembed.sources._sentences import OriginalText
 from sk_metaembed.sources.transformer import _word_splitter
 from sk_metaembed.sources.transformer._alignment import Aligner
 

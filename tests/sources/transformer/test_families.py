@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from sk_metaembed import Tokenizer, TransformerEmbedding
-from sk_metaembed.sources.contextual._sentences import OriginalText
+from sk_metaembed.sources._sentences import OriginalText
 from sk_metaembed.sources.transformer._alignment import Aligner
 
 from ... import tiny_bert

@@ -21,7 +21,6 @@ from sk_metaembed import (
     load,
     save,
 )
-from sk_metaembed.sources.transformer._network import Network
 
 from ... import tiny_bert
 from ... import tiny_encoder as tiny
@@ -335,6 +334,8 @@ def test_empty_texts_are_unknown_zeros(tmp_path):
 
 def test_cache_clones_pickles_and_files(tmp_path, monkeypatch):
     seen = []
+    folder = tiny.save(tmp_path / "a", steps=[MEAN, tiny.dense(16, 4)])
+    Network = type(TransformerEmbedding(folder).fit(TEXTS)._model.network)
     whole = Network.last_states
 
     def counting(self, ids, lengths, types):
@@ -342,7 +343,6 @@ def test_cache_clones_pickles_and_files(tmp_path, monkeypatch):
         return whole(self, ids, lengths, types)
 
     monkeypatch.setattr(Network, "last_states", counting)
-    folder = tiny.save(tmp_path / "a", steps=[MEAN, tiny.dense(16, 4)])
     cache = tmp_path / "cache"
     source = TransformerEmbedding(folder, cache=cache)
     first = source.fit_transform(TEXTS)

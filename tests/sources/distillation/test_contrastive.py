@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 import sk_metaembed
 from sk_metaembed import ContrastiveEmbedding, Pooling, TransformerEmbedding
-from sk_metaembed.sources.students._contrastive_training import (
+from sk_metaembed.sources.distillation._contrastive_training import (
     balanced_batches,
     pair_loss,
 )

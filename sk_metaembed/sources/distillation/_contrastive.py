@@ -15,7 +15,7 @@ from ..._targets import LabelTarget, check_target, check_two_classes
 from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
 from .._base import BaseEmbedding, Preprocess, warn_of_long_texts
-from .._model_parameter import ModelParameterMixin
+from .._loaded_encoder import ModelParameterMixin
 from ..trainable._transformer import SentencePieces, TransformerSpec, set_text_pooling
 from ..transformer._embedding import TransformerEmbedding
 from ..transformer._loaded_pair import is_pair, portable_pair

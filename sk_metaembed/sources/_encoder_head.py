@@ -106,7 +106,7 @@ def _activation(name, weights):
     except TypeError:  # needs arguments, which the files do not have
         module = None
     if module is None:
-        from ._steps import unknown_module
+        from ._encoder_modules import unknown_module
 
         raise unknown_module("Dense", f"activation_function={name!r}")
     start = "activation_function."

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core._arrays import gather_index, offsets_of
-from ..._io._temp_memmap import memmap_zeros
-from ...sequences._api import adopt_block
+from .._core._arrays import gather_index, offsets_of
+from .._io._temp_memmap import memmap_zeros
+from ..sequences._api import adopt_block
 
 _ROWS_PER_STEP = 256  # that are copied at once
 

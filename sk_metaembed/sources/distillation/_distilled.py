@@ -23,7 +23,7 @@ from ...sequences._api import (
 )
 from .._base import BaseEmbedding, Preprocess, no_tokens_error
 from .._estimator import as_dense_rows, columns_beyond_rank, targets_of
-from ..contextual._sentences import equal_sequences
+from .._sentences import equal_sequences
 
 _TOLERANCE = 1e-3  # relative residual at which conjugate gradients stop
 _DIRECT = 4096  # texts up to which solving for all dimensions at once is faster

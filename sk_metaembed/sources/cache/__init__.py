@@ -1,1 +1,0 @@
-"""The sentence cache of the contextual sources."""

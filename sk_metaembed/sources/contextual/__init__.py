@@ -1,1 +1,0 @@
-"""What contextual sources share: distinct sentences, batches and their runner."""

@@ -1,1 +1,0 @@
-"""The modules of sentence-transformers after the first: their files and formulas."""
