@@ -207,7 +207,7 @@ def tagger(sizes, device, dtype, batch):
 
     def fit(part, epochs):
         return DynamicMetaTagger(
-            mixer="published",
+            network_options={"mixer": "published"},
             projection_dim=PROJECTION,
             encoder_dim=sizes.encoder,
             batch_size=batch,

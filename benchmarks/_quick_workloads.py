@@ -370,7 +370,7 @@ def train_tagger(folder):
     y = [names[t[m]].tolist() for t, m in zip(tags, mask, strict=True)]
     tagger = DynamicMetaTagger(
         "uniform",
-        mixer="published",
+        network_options={"mixer": "published"},
         projection_dim=100,
         encoder_dim=100,
         batch_size=BATCH,

@@ -35,10 +35,10 @@ NET = DynamicMetaClassifier(
     encoder_dim=(128, 32),
     hidden_dims=(),
     embedding_dropout=0.4,
-    encoder_dropout=0.2,
     lr=5e-3,
     max_epochs=12,
-    **demo.TRAINING,
+    **demo.TRAINING
+    | {"network_options": {"mixer": "published", "encoder_dropout": 0.2}},
 )
 
 

@@ -68,8 +68,7 @@ POOLED = {
     "head_dropout": 0.2,
     "lr": 1e-3,
     "max_epochs": 12,
-    "n_iter_no_change": 4,
-    "train_options": {"lr_factor": 0.5, "lr_patience": 1},
+    "train_options": {"lr_factor": 0.5, "lr_patience": 1, "n_iter_no_change": 4},
 }
 NETWORKS = {
     "sst2": POOLED,
@@ -77,8 +76,7 @@ NETWORKS = {
     "sick": POOLED
     | {
         "max_epochs": 25,
-        "n_iter_no_change": 8,
-        "train_options": {"lr_factor": 0.5, "lr_patience": 3},
+        "train_options": {"lr_factor": 0.5, "lr_patience": 3, "n_iter_no_change": 8},
     },
     "stsb": POOLED,
     "wnut17": {
@@ -87,13 +85,17 @@ NETWORKS = {
         "lr": 1e-3,
         "batch_size": 32,
         "max_epochs": 20,
-        "n_iter_no_change": 5,
-        "train_options": {"monitor": "score", "lr_factor": 0.2, "lr_patience": 2},
+        "train_options": {
+            "monitor": "score",
+            "lr_factor": 0.2,
+            "lr_patience": 2,
+            "n_iter_no_change": 5,
+        },
         "scheme": "IOB2",
     },
 }
 STACKS = {"stack": True, "stack, vectors only": False}
-PUBLISHED = {"mixer": "published"}
+PUBLISHED = {"network_options": {"mixer": "published"}}
 UNIFORM = {"attention": "uniform"} | PUBLISHED
 
 
@@ -158,7 +160,8 @@ def table_rows(names):
     groups["mpnet, layer 9"], groups["mpnet, layer 12"] = (
         [name] for name in names if name.startswith("mpnet")
     )
-    raw = {"projection_dim": None, "activation": None}
+    options = {"mixer": "published", "activation": None}
+    raw = {"projection_dim": None, "network_options": options}
     return {
         **{name: (Select(group), UNIFORM) for name, group in groups.items()},
         "raw concat": (Select(joined=True), UNIFORM | raw),

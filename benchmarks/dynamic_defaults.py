@@ -55,25 +55,33 @@ CONSTANT = {"callbacks": [LRScheduler("ConstantLR", factor=1)]}
 CANDIDATES = {
     "default": {},
     "maximum of words": {"encoder": "max", "head_dropout": 0.2},
-    "widths 3, 4, 5": {"conv_widths": (3, 4, 5)},
+    "widths 3, 4, 5": {"network_options": {"conv_widths": (3, 4, 5)}},
     "100 filters of 128": {"projection_dim": 128, "encoder_dim": 100},
     "constant rate": CONSTANT,
     "early stopping": {
         "early_stopping": True,
-        "n_iter_no_change": 3,
-        "train_options": {"monitor": "score", "lr_factor": 0.2, "lr_patience": 0},
+        "train_options": {
+            "n_iter_no_change": 3,
+            "monitor": "score",
+            "lr_factor": 0.2,
+            "lr_patience": 0,
+        },
     },
     "early stopping, n_iter_no_change 6": {
         "early_stopping": True,
-        "n_iter_no_change": 6,
-        "train_options": {"monitor": "score", "lr_factor": 0.5, "lr_patience": 1},
+        "train_options": {
+            "n_iter_no_change": 6,
+            "monitor": "score",
+            "lr_factor": 0.5,
+            "lr_patience": 1,
+        },
     },
     "dropout .5": {"embedding_dropout": 0.5, "head_dropout": 0.5},
     "batches of 64, rate 2e-3": {"batch_size": 64, "lr": 2e-3},
     "linear head": {"hidden_dims": ()},
     "one hidden layer": {"hidden_dims": (256,)},
     "uniform": {"attention": "uniform"},
-    "published mixer": {"mixer": "published"},
+    "published mixer": {"network_options": {"mixer": "published"}},
 }
 NETS = {
     "development": CANDIDATES,

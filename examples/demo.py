@@ -196,7 +196,7 @@ warnings.filterwarnings("ignore", message="A worker stopped")
 # Chosen by accuracy on a held-out fifth of the training articles; what ends training is
 # the default.
 TRAINING = {
-    "mixer": "published",
+    "network_options": {"mixer": "published"},
     "batch_size": 32,
     "early_stopping": True,
 }

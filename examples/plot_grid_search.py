@@ -46,7 +46,7 @@ sources = [
 ]
 dme = DynamicMetaEmbedding(
     projection_dim=64,
-    mixer="published",
+    network_options={"mixer": "published"},
     lr=5e-3,
     batch_size=16,
     max_epochs=10,

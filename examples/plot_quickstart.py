@@ -95,7 +95,7 @@ from sk_metaembed.inspection import SourceWeightsDisplay, TokenWeightsDisplay
 
 dme = DynamicMetaEmbedding(
     projection_dim=64,
-    layer_norm=True,
+    network_options={"layer_norm": True},
     lr=5e-3,
     batch_size=32,
     max_epochs=4,

@@ -70,8 +70,7 @@ options = {"lr": 0.01, "random_state": 0}
 mix = DynamicMetaEmbedding(
     "task",
     projection_dim=None,
-    activation=None,
-    mixer="published",
+    network_options={"activation": None, "mixer": "published"},
     batch_size=64,
     max_epochs=40,
     early_stopping=True,
@@ -130,11 +129,11 @@ from sk_metaembed import EmbeddingCache
 
 dme = DynamicMetaEmbedding(
     projection_dim=64,
-    mixer="published",
+    network_options={"mixer": "published"},
     batch_size=32,
     max_epochs=6,
     early_stopping=True,
-    n_iter_no_change=2,
+    train_options={"n_iter_no_change": 2},
     **options,
 )
 pipe = Pipeline(

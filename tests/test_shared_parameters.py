@@ -11,17 +11,6 @@ import sk_metaembed as sk
 
 # Estimators, and the parameters that mean something else in the second one.
 PAIRS = [
-    ("DynamicMetaClassifier", "DynamicMetaRegressor", {"train_options"}),
-    ("DynamicMetaClassifier", "DynamicMetaEmbedding", {"train_options"}),
-    (
-        "DynamicMetaClassifier",
-        "DynamicMetaTagger",
-        {
-            *("class_weight", "early_stopping", "encoder", "encoder_dim"),
-            *("max_epochs", "train_options", "validation_fraction"),
-            "embedding_dropout, encoder_dropout, head_dropout",
-        },
-    ),
     ("StackedMetaClassifier", "StackedMetaRegressor", {"cv", "estimator", "models"}),
     ("TableClassifier", "TableRegressor", {"learners"}),
     ("Word2VecEmbedding", "FastTextEmbedding", {"min_count", "oov"}),

@@ -73,12 +73,11 @@ net = DynamicMetaClassifier.published(
     encoder_dim=(128, 32),
     hidden_dims=(),
     embedding_dropout=0.4,
-    encoder_dropout=0.2,
+    network_options={"encoder_dropout": 0.2},
     lr=5e-3,
     batch_size=32,
     max_epochs=8,
-    n_iter_no_change=8,
-    train_options={"lr_factor": 0.5, "lr_patience": 1},
+    train_options={"lr_factor": 0.5, "lr_patience": 1, "n_iter_no_change": 8},
     random_state=0,
 )
 net.fit(X[train], y[train])

@@ -94,15 +94,14 @@ def tag(names):
     """Return a network for some blocks, and its predictions for the test set."""
     net = DynamicMetaTagger(
         trainable=[("characters", TrainableCharacters())],
-        mixer="published",
         projection_dim=100,
-        layer_norm=True,
+        network_options={"mixer": "published", "layer_norm": True},
         encoder_dim=100,
         scheme="IOB2",
         lr=2e-3,
         max_epochs=10,
-        n_iter_no_change=10,  # early epochs predict no entities, so never stop early
-        train_options={"monitor": "score"},
+        # Early epochs predict no entities, so never stop early.
+        train_options={"monitor": "score", "n_iter_no_change": 10},
         random_state=0,
     )
     net.fit(X.select(names), tags, X_val=X_dev.select(names), y_val=y_dev)

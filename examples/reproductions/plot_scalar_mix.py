@@ -130,11 +130,13 @@ for task, tags in tasks.items():
         net = DynamicMetaTagger(
             "task",
             projection_dim=None,
-            activation=None,
-            mixer="published",
-            layer_norm=True,
+            network_options={
+                "activation": None,
+                "mixer": "published",
+                "layer_norm": True,
+                "decoder": "softmax",
+            },
             encoder_dim=16,
-            decoder="softmax",
             embedding_dropout=0.1,
             head_dropout=0.0,
             lr=0.01,

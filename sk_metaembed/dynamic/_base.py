@@ -37,14 +37,12 @@ from ._inputs import (
 )
 from ._parameters import (
     CONSTRAINTS,
-    NETWORK,
+    NETWORK_OPTIONS,
     TRAIN_OPTIONS,
     Attention,
     ClassWeight,
     Encoder,
-    Gate,
-    MixerKind,
-    read_train_options,
+    read_options,
 )
 
 if TYPE_CHECKING:
@@ -66,21 +64,171 @@ ROWS_OF_SMALL_BATCHES = 2500
 class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsMixin):
     """Train a mixer of sources, an encoder and a head on y.
 
-    A subclass may define
+    The parameters and attributes below are those of all subclasses: `inherit_docs` adds
+    them to their docstrings, with the defaults of their signatures. A subclass may
+    define
 
     - ``_target_kind``, the kind of y for `check_target` and `make_target`; or its own
       ``_read_target(y, X)``, which validates y, and ``_make_target(y, weights)``, which
       returns its `Target`, without the rows of weight 0;
     - ``_torch_modules()`` and ``_held_out_score(valid_set)``, with another network,
       loss and score;
-    - ``_train_options``, the keys of `train_options` and their defaults;
+    - ``_network_options`` and ``_train_options``, the keys of these parameters and
+      their defaults;
     - ``_n_steps`` and ``_min_epochs``, the least number of steps and of epochs with
       ``max_epochs="auto"`` and without a held-out part;
     - an ``__init__`` with more parameters or other defaults.
+
+    Parameters
+    ----------
+    attention : {"word", "context", "task", "uniform"}, default="word"
+        What the weight of a source depends on. "word": the word (DME). "context": the
+        sequence, read by a small BiLSTM (CDME). "task": nothing, one weight per source
+        and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
+    trainable : trainable source, or list of (str, source), default=None
+        Sources whose own weights are trained too, at their own learning rates, in
+        addition to the blocks of X or alone. `TrainableTokens` learns a vector per
+        token or n-gram, `TrainableCharacters` word vectors from characters;
+        `TrainableTransformer` wraps a `TransformerEmbedding`. None is
+        ``TrainableTokens()`` if X has no blocks, but texts, token lists or
+        TokenSequences, with `TrainablePositions` if 90 % have the same length.
+    projection_dim : int or None, default=256
+        Dimension that all sources are projected to; 32 to 64 suffice for a few thousand
+        short texts. None mixes the vectors without projection; their dimensions must
+        then be equal.
+    encoder : {"conv", "bilstm-max", "gru", "mean", "max"}, default="conv"
+        Encodes the mixed vectors of a sequence as one vector. "conv": the maximum and
+        the mean over the tokens of their vectors and of filters that read a token and
+        its neighbors. "bilstm-max": a bidirectional LSTM with max pooling over time.
+        "gru": the last state of a GRU. "mean" and "max" read no order and take half of
+        the time of "conv"; they skip tokens that no source knows, as `Pooling` does.
+        The other encoders read such tokens as zeros. A sequence without known tokens
+        gives zeros.
+    encoder_dim : int or tuple of int, default=128
+        Number of filters of each width, or size of the recurrent layer (one direction).
+        A tuple has the sizes of stacked layers.
+    hidden_dims : tuple of int, default=(512, 512)
+        Sizes of the head's hidden layers; empty for a linear head.
+    embedding_dropout : float, default=0.2
+        Dropout on the mixed vectors.
+    head_dropout : float, default=0.5
+        Dropout in the head: on hidden layers, and on its input with ``encoder="conv"``.
+    network_options : dict or None, default=None
+        Further options of the network; keys that are missing have their defaults:
+
+        - ``mixer`` : {"standardized", "published"}, default="standardized".
+          "standardized" subtracts the mean of each dimension of a source and divides by
+          its standard deviation, both over the distinct words of the training fold that
+          the source knows, and with "word" and "context" weights each dimension of the
+          projected vectors separately: a weight is a vector instead of a scalar.
+          Trainable sources are not standardized. "published" does neither, as in [1]_.
+        - ``gate`` : {"softmax", "sigmoid"}, default="softmax". Weights sum to 1 over
+          the sources that know the word, or are independent.
+        - ``activation`` : {"relu"} or None, default="relu". Applied to the mixed
+          vectors.
+        - ``layer_norm`` : bool, default=False. Normalize the projected vector of each
+          word and source to mean 0 and variance 1 before weighting, so that sources
+          with longer vectors do not dominate.
+        - ``mix_penalty`` : float, default=0.0. Regularization of ``attention="task"``
+          towards equal weights: lambda in the penalty lambda * abs(s)^2 on the scores
+          of the softmax. With 0.001 weights can differ, with 1 they are close to the
+          mean. Ignored by other attentions.
+        - ``conv_widths`` : tuple of int, default=(3, 5). How many tokens the filters of
+          ``encoder="conv"`` read. They are centered at each token of the sequence; even
+          widths read one token more after it than before it. Neighbors beyond the ends
+          of the sequence are zeros.
+        - ``encoder_dropout`` : float, default=0.0. Dropout on the input of
+          convolutional or recurrent layers.
+        - ``decoder`` : {"crf", "softmax"}, default="crf". For taggers. Whether scores
+          of adjacent tags are learned, or each token is classified on its own.
+    lr : float, default=0.001
+        Learning rate of Adam.
+    batch_size : int or "auto", default="auto"
+        Approximate number of sequences per step. A batch has sequences of similar
+        length. "auto" is 32, and above 2,500 sequences grows with the square root of
+        their number, up to 256, unless there are trainable networks.
+    max_epochs : int or "auto", default="auto"
+        Maximum number of passes over the data. "auto" is 100 with early stopping.
+        Without, it is the number of epochs with about 400 steps, or 16 per class if
+        that is more, and 5 at least.
+    early_stopping : bool, default=False
+        Hold out a part of the data, stratified by class, and restore the weights of the
+        epoch with the smallest loss on it; ``fit`` also accepts `X_val`. False trains
+        on all data for `max_epochs`, while the learning rate falls linearly to 0.
+    train_options : dict or None, default=None
+        Further options of training; keys that are missing have their defaults:
+
+        - ``validation_fraction`` : float, default=0.1. Fraction of the data to hold out
+          for early stopping.
+        - ``n_iter_no_change`` : int, default=10. Epochs without improvement before
+          early stopping ends training.
+        - ``monitor`` : {"loss", "score"}, default="loss". Not for regressors. What
+          early stopping and the learning rate follow on the held-out part: the loss, or
+          the accuracy, which says little where one class is frequent. With a `scheme`,
+          the score of a tagger is the F1 of spans, which stays near 0 for many epochs
+          of few sentences. Numbers and label sets have no score.
+        - ``lr_factor`` : float, default=0.5. Multiplies the learning rate after
+          ``lr_patience`` epochs without improvement.
+        - ``lr_patience`` : int, default=3. Epochs without improvement before
+          the learning rate is reduced.
+        - ``weight_decay`` : float or "auto". L2 penalty of Adam. The default is "auto"
+          for classifiers and regressors, which grows as a linear model explains less of
+          y (see the Notes of `DynamicMetaClassifier`), and otherwise 0.0, without
+          "auto".
+        - ``linear_share`` : float or "auto", default="auto". For classifiers and
+          regressors. Share of a linear model of mean vectors and n-grams in the
+          outputs; 0 is the network alone. "auto" grows as less of y is explained and as
+          n-grams add more, and is 0.4 without vectors: see the same Notes.
+        - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
+          gradient.
+        - ``label_smoothing`` : float, default=0.01. For classifiers. Share of the
+          target that is spread evenly over the labels, so that probabilities of nets
+          with few rows are less extreme. For label sets, half of it is added to each
+          label: the targets are 0.005 and 0.995.
+        - ``dtype`` : {"float32", "bfloat16"}, default="float32". "bfloat16" computes
+          matrix products in mixed precision; weights stay float32.
+    class_weight : dict, list of dict, "balanced" or None, default=None
+        Weight of each label in the loss and in the held-out score; labels that are not
+        named have weight 1, and "balanced" gives rare labels larger weights. For label
+        sets a list with one dict per column; the weights of a sequence are multiplied.
+        Must be None if y holds numbers.
+    device : str, default="auto"
+        "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
+        gives each process of joblib a GPU in turn.
+    callbacks : list of skorch callbacks, default=None
+        Additional callbacks, or (name, callback) pairs. A skorch ``LRScheduler``
+        replaces the linear decrease of the learning rate. scikit-learn's own callbacks
+        are set with ``set_callbacks``.
+    random_state : int, RandomState or None, default=None
+        Seeds weights, batches, dropout and the held-out part.
+    verbose : int, default=0
+        1 prints a row per epoch.
+
+    Attributes
+    ----------
+    dims_in_ : dict of str to int
+        Dimension of each block in fit, by name.
+    layer_weights_ : dict of str to float
+        Weight of each layer or source with ``attention="task"``; they sum to 1 with the
+        softmax gate. For other attentions see `attention_weights`.
+    gamma_ : float
+        Factor of the scalar mix with ``attention="task"``.
+    trained_ : dict of str to torch Module
+        The networks of `trainable`, by the names of the sources ("transformer" for a
+        single transformer, which has ``save(folder)``).
+    net_ : skorch.NeuralNet
+        The trained net. ``net_.module_.mixer`` has the projections and the attention.
+    history_ : skorch History
+        One record per epoch: losses, held-out score, duration.
+    n_iter_ : int
+        Number of epochs trained.
+    classes_ : ndarray of shape (n_classes,)
+        Only if y holds labels.
     """
 
     _named_estimators = "trainable"
     _parameter_constraints: dict = CONSTRAINTS
+    _network_options: dict[str, Any] = NETWORK_OPTIONS
     _train_options: dict[str, Any] = {**TRAIN_OPTIONS, "monitor": "loss"}
     _target_kind = "any"
     _n_steps, _min_epochs = 400, 5  # from `benchmarks/dynamic_defaults.py`
@@ -92,25 +240,17 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         attention: Attention = "word",
         *,
         trainable: Any = None,
-        gate: Gate = "softmax",
         projection_dim: int | None = 256,
-        activation: Literal["relu"] | None = "relu",
-        layer_norm: bool = False,
-        mix_penalty: float = 0.0,
-        mixer: MixerKind = "standardized",
         encoder: Encoder = "conv",
         encoder_dim: int | Sequence[int] = 128,
-        conv_widths: Sequence[int] = (3, 5),
         hidden_dims: Sequence[int] = (512, 512),
         embedding_dropout: float = 0.2,
-        encoder_dropout: float = 0.0,
         head_dropout: float = 0.5,
+        network_options: dict[str, Any] | None = None,
         lr: float = 1e-3,
         batch_size: int | Literal["auto"] = "auto",
         max_epochs: int | Literal["auto"] = "auto",
         early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
         train_options: dict[str, Any] | None = None,
         class_weight: ClassWeight = None,
         device: str = "auto",
@@ -120,25 +260,17 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
     ) -> None:
         self.attention = attention
         self.trainable = trainable
-        self.gate = gate
         self.projection_dim = projection_dim
-        self.activation = activation
-        self.layer_norm = layer_norm
-        self.mix_penalty = mix_penalty
-        self.mixer = mixer
         self.encoder = encoder
         self.encoder_dim = encoder_dim
-        self.conv_widths = conv_widths
         self.hidden_dims = hidden_dims
         self.embedding_dropout = embedding_dropout
-        self.encoder_dropout = encoder_dropout
         self.head_dropout = head_dropout
+        self.network_options = network_options
         self.lr = lr
         self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
         self.train_options = train_options
         self.class_weight = class_weight
         self.device = device
@@ -220,6 +352,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             resolve_device(self.device),
             check_random_state(self.random_state),
         )
+        network_options, train_options = self._read_options()
         with explained_memory_errors(self._sizes()):
             train_set, valid_set = self._data_sets(
                 data, held_out, groups, device, random
@@ -234,7 +367,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             with reported_fit(self, X, y, n_epochs) as tasks:
                 linear = self._fit_linear_model(*data, train_set.rows)
                 self._linear_model, self.linear_share_, weight_decay = linear
-                options = self._read_train_options()
                 modules, network, criterion = self._torch_modules()
                 net = make_net(
                     modules,
@@ -245,8 +377,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                     callbacks=self.callbacks,
                     lr=self.lr,
                     batch_size=batch_size,
-                    mix_penalty=self.mix_penalty,
-                    autocast=options["dtype"] == "bfloat16",
+                    mix_penalty=network_options["mix_penalty"],
+                    autocast=train_options["dtype"] == "bfloat16",
                     optimizer__weight_decay=weight_decay,
                     verbose=self.verbose,
                 )
@@ -261,15 +393,14 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                     score=self._held_out_score(valid_set) if has_part else None,
                     monitor=self._monitor() if has_part else None,
                     n_steps=None if has_part else n_epochs * n_batches,
-                    patience=self.n_iter_no_change,
-                    train_options=options,
+                    train_options=train_options,
                 )
                 self.net_, self.history_ = net, net.history
                 self.n_iter_ = len(self.history_)
         return self
 
     def _validate_params(self):
-        """Validate the parameters, the sizes of layers and `train_options`."""
+        """Validate the parameters, the sizes of layers, and the options."""
         if isinstance(self.attention, list | tuple) or hasattr(self.attention, "fit"):
             raise InvalidParameterError(
                 f"attention={short_repr(self.attention)} is not a str. Sources are not "
@@ -281,8 +412,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             self.hidden_dims, "hidden_dims", "sizes of layers", may_be_empty=True
         )
         check_sizes(self.encoder_dim, "encoder_dim", "sizes of layers")
-        check_sizes(self.conv_widths, "conv_widths", "numbers of tokens")
-        self._read_train_options()
+        network_options, _ = self._read_options()
+        check_sizes(network_options["conv_widths"], "conv_widths", "numbers of tokens")
 
     def _read_rows(self, X, y, sample_weight, groups):
         """Return sequences, targets, weights and groups, without rows of weight 0."""
@@ -305,7 +436,10 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         self._trainable_sources = PreparedSources(trainable_pairs(self, X), tokens)
         self.dims_in_ = {block.name: block.dim for block in blocks}
         check_dims(
-            self.dims_in_, self._trainable_sources, self.projection_dim, self.layer_norm
+            self.dims_in_,
+            self._trainable_sources,
+            self.projection_dim,
+            self._read_options()[0]["layer_norm"],
         )
 
     def _weights_in_loss(self, weights, codes):
@@ -320,8 +454,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     def _sizes(self):
         """Return the parameters on which the memory of training depends, by name."""
-        names = "batch_size", "encoder_dim", "conv_widths", "hidden_dims"
-        return {name: getattr(self, name) for name in names}
+        names = "batch_size", "projection_dim", "encoder_dim", "hidden_dims"
+        conv_widths = self._read_options()[0]["conv_widths"]
+        return {n: getattr(self, n) for n in names} | {"conv_widths": conv_widths}
 
     def _data_sets(self, data, held_out, groups, device, random):
         """Return the data set to train on, and the held-out one or None.
@@ -338,8 +473,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                 groups = equal_rows(data[0])
                 if groups is not None and (groups == groups[0]).all():
                     groups = None  # vectors of equal sequences can differ
-            rows = train_set.rows
-            parts = split_rows(rows, labels, groups, self.validation_fraction, random)
+            fraction = self._read_options()[1]["validation_fraction"]
+            parts = split_rows(train_set.rows, labels, groups, fraction, random)
             if parts is not None:
                 train_set, valid_set = [replace(train_set, rows=part) for part in parts]
         train_set = self._with_mean_weight(train_set, "training")
@@ -399,14 +534,14 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     def _monitor(self):
         """Return the name of what early stopping follows in the history."""
-        follows_score = self._read_train_options().get("monitor") == "score"
+        follows_score = self._read_options()[1].get("monitor") == "score"
         return (follows_score and self._target.score) or "valid_loss"
 
     def _fit_linear_model(self, X, codes, weights, rows):
         """Return the linear model or None, its share, and the weight decay."""
         from ._linear_model import LinearModel, weight_decay_alone
 
-        options = self._read_train_options()
+        _, options = self._read_options()
         share, decay = options.get("linear_share", 0.0), options["weight_decay"]
         # Trained networks of sources read what vectors do not tell, and their weights
         # must not decay; a linear model explains little of pairs.
@@ -431,7 +566,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         """Return the classes of network and loss, and the parameters of each."""
         from .nets._network import DynamicMetaNet, WeightedLoss
 
-        criterion, options = {"kind": self._target.loss}, self._read_train_options()
+        criterion, (_, options) = {"kind": self._target.loss}, self._read_options()
         if "label_smoothing" in options:
             criterion["label_smoothing"] = options["label_smoothing"]
         network = {**self._network_parameters(), "pairs": self._reads_pairs}
@@ -439,15 +574,18 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     def _network_parameters(self):
         """Return the parameters that all networks have."""
-        trainable = self._trainable_sources
+        options, trainable = self._read_options()[0], self._trainable_sources
+        names = "projection_dim", "attention", "encoder", "embedding_dropout"
+        of_mixer = "gate", "activation", "layer_norm", "mixer", "encoder_dropout"
         return {
             "sources": trainable,
             "dims": [*self.dims_in_.values(), *trainable.dims.values()],
             "n_outputs": self._target.n_outputs,
             "encoder_dims": tuple(np.atleast_1d(self.encoder_dim).tolist()),
-            "conv_widths": tuple(self.conv_widths),
+            "conv_widths": tuple(options["conv_widths"]),
             "hidden_dims": tuple(self.hidden_dims),
-            **{name: getattr(self, name) for name in NETWORK},
+            **{name: getattr(self, name) for name in (*names, "head_dropout")},
+            **{name: options[name] for name in of_mixer},
         }
 
     def _held_out_score(self, valid_set):
@@ -459,10 +597,16 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             return None
         return HeldOutScore(self._target.score, count_right, accuracy)
 
-    def _read_train_options(self):
-        """Return `train_options` with the defaults of the class filled in."""
-        given, defaults = self.train_options, self._train_options
-        return read_train_options(given, defaults, type(self).__name__)
+    def _read_options(self):
+        """Return `network_options` and `train_options`, with defaults filled in."""
+        owner = type(self).__name__
+        return tuple(
+            read_options(name, getattr(self, name), defaults, owner)
+            for name, defaults in (
+                ("network_options", self._network_options),
+                ("train_options", self._train_options),
+            )
+        )
 
     def _read_validation(self, X_val, y_val):
         """Return valid held-out sequences, targets and weights, or None."""

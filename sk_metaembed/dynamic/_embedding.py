@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
 from .._core._estimators import rollback_on_error
+from .._core._inherited_docs import inherit_docs
 from .._core._sklearn import StrOptions
 from .._core._typing import RandomState
 from ..sequences import EmbeddedSequences, SequencePairs
 from ..sequences._api import adopt_block
 from ._base import BaseDynamicMeta
 from ._inputs import Input, read_fit_input, tokens_and_blocks
-from ._parameters import Attention, ClassWeight, Encoder, Gate, MixerKind
+from ._parameters import Attention, ClassWeight, Encoder
 
 
 class Vectors(NamedTuple):
@@ -29,6 +30,7 @@ class Vectors(NamedTuple):
     known: np.ndarray  # bool, (n_rows,)
 
 
+@inherit_docs(BaseDynamicMeta)
 class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     r"""Combine embeddings by attention trained on y (DME and CDME).
 
@@ -45,132 +47,11 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 
     Parameters
     ----------
-    attention : {"word", "context", "task", "uniform"}, default="word"
-        What the weight of a source depends on. "word": the word (DME). "context": the
-        sequence, read by a small BiLSTM (CDME). "task": nothing, one weight per source
-        and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
-    trainable : trainable source, or list of (str, source), default=None
-        Sources whose own weights are trained too, at their own learning rates, in
-        addition to the blocks of X or alone. `TrainableTokens` learns a vector per
-        token or n-gram, `TrainableCharacters` word vectors from characters;
-        `TrainableTransformer` wraps a `TransformerEmbedding`. None is
-        ``TrainableTokens()`` if X has no blocks, but texts, token lists or
-        TokenSequences, with `TrainablePositions` if 90 % have the same length.
-    gate : {"softmax", "sigmoid"}, default="softmax"
-        Weights sum to 1 over the sources that know the word, or are independent.
-    projection_dim : int or None, default=256
-        Dimension that all sources are projected to. None mixes the vectors without
-        projection; their dimensions must then be equal.
-    activation : {"relu"} or None, default="relu"
-        Applied to the mixed vectors.
-    layer_norm : bool, default=False
-        Normalize the projected vector of each word and source to mean 0 and variance 1
-        before weighting, so that sources with longer vectors do not dominate.
-    mix_penalty : float, default=0.0
-        Regularization of ``attention="task"`` towards equal weights: lambda in the
-        penalty lambda * abs(s)^2 on the scores of the softmax. With 0.001 weights can
-        differ, with 1 they are close to the mean. Ignored by other attentions.
-    mixer : {"standardized", "published"}, default="standardized"
-        "standardized" subtracts the mean of each dimension of a source and divides by
-        its standard deviation, both over the distinct words of the training fold that
-        the source knows, and with "word" and "context" weights each dimension of the
-        projected vectors separately: a weight is a vector instead of a scalar.
-        Trainable sources are not standardized. "published" does neither, as in [1]_.
-    encoder : {"conv", "bilstm-max", "gru", "mean", "max"}, default="mean"
-        Encodes the mixed vectors of a sequence as one vector. "conv": the maximum and
-        the mean over the tokens of their vectors and of filters that read a token and
-        its neighbors. "bilstm-max": a bidirectional LSTM with max pooling over time.
-        "gru": the last state of a GRU. "mean" and "max" read no order; they skip tokens
-        that no source knows, as `Pooling` does. The other encoders read such tokens as
-        zeros. A sequence without known tokens gives zeros.
-    encoder_dim : int or tuple of int, default=128
-        Number of filters of each width, or size of the recurrent layer (one direction).
-        A tuple has the sizes of stacked layers.
-    conv_widths : tuple of int, default=(3, 5)
-        How many tokens the filters of ``encoder="conv"`` read. They are centered at
-        each token of the sequence; even widths read one token more after it than
-        before it. Neighbors beyond the ends of the sequence are zeros.
-    hidden_dims : tuple of int, default=()
-        Sizes of the head's hidden layers; empty for a linear head.
-    embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.2
-        Dropout on mixed vectors, on the input of convolutional or recurrent layers, and
-        in the head: on hidden layers, and on its input with ``encoder="conv"``.
-    lr : float, default=1e-3
-        Learning rate of Adam.
-    batch_size : int or "auto", default="auto"
-        Approximate number of sequences per step. A batch has sequences of similar
-        length. "auto" is 32, and above 2,500 sequences grows with the square root of
-        their number, up to 256, unless there are trainable networks.
-    max_epochs : int or "auto", default="auto"
-        Maximum number of passes over the data. "auto" is 100 with early stopping.
-        Without, it is the number of epochs with about 400 steps, or 16 per class if
-        that is more, and 5 at least.
-    early_stopping : bool, default=False
-        Hold out a part of the data, and restore the weights of the epoch with the
-        smallest loss on it. False trains on all data for `max_epochs`, while the
-        learning rate falls linearly to 0.
-    validation_fraction : float, default=0.1
-        Fraction of the data to hold out, stratified by class. ``fit`` also accepts
-        `X_val`.
-    n_iter_no_change : int, default=10
-        Epochs without improvement before training stops.
-    train_options : dict or None, default=None
-        Further options of training; keys that are missing have their defaults:
-
-        - ``monitor`` : {"loss", "score"}, default="loss". What early stopping and the
-          learning rate follow on the held-out part: the loss, or the accuracy, which
-          says little where one class is frequent. Numbers and label sets have no score.
-        - ``lr_factor`` : float, default=0.5. Multiplies the learning rate after
-          ``lr_patience`` epochs without improvement.
-        - ``lr_patience`` : int, default=3. Epochs without improvement before
-          the learning rate is reduced.
-        - ``weight_decay`` : float, default=0.0. L2 penalty of Adam.
-        - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
-          gradient.
-        - ``dtype`` : {"float32", "bfloat16"}, default="float32". "bfloat16" computes
-          matrix products in mixed precision; weights stay float32.
-    class_weight : dict, list of dict, "balanced" or None, default=None
-        Weight of each label in the loss and in the held-out score; labels that are not
-        named have weight 1, and "balanced" gives rare labels larger weights. For label
-        sets a list with one dict per column; the weights of a sequence are multiplied.
-        Must be None if y holds numbers.
-    device : str, default="auto"
-        "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
-        gives each process of joblib a GPU in turn.
-    callbacks : list of skorch callbacks, default=None
-        Additional callbacks, or (name, callback) pairs. A skorch ``LRScheduler``
-        replaces the linear decrease of the learning rate. scikit-learn's own callbacks
-        are set with ``set_callbacks``.
-    random_state : int, RandomState or None, default=None
-        Seeds weights, batches, dropout and the held-out part.
-    verbose : int, default=0
-        1 prints a row per epoch.
     output : {"tokens", "sequence"}, default="tokens"
         "tokens" returns EmbeddedSequences with one block of mixed vectors; "sequence"
         returns the vectors of the encoder as an array. For pairs, "tokens" returns
         SequencePairs, the input of a `PairEncoder` of a `Pooling`; "sequence" returns
         [u; v; abs(u-v); u*v]. One fitted network has both: it can be changed after fit.
-
-    Attributes
-    ----------
-    dims_in_ : dict of str to int
-        Dimension of each block in fit, by name.
-    layer_weights_ : dict of str to float
-        Weight of each layer or source with ``attention="task"``; they sum to 1 with the
-        softmax gate. For other attentions see `attention_weights`.
-    gamma_ : float
-        Factor of the scalar mix with ``attention="task"``.
-    trained_ : dict of str to torch Module
-        The networks of `trainable`, by the names of the sources ("transformer" for a
-        single transformer, which has ``save(folder)``).
-    net_ : skorch.NeuralNet
-        The trained net. ``net_.module_.mixer`` has the projections and the attention.
-    history_ : skorch History
-        One record per epoch: losses, held-out score, duration.
-    n_iter_ : int
-        Number of epochs trained.
-    classes_ : ndarray of shape (n_classes,)
-        Only if y holds labels.
 
     Raises
     ------
@@ -202,9 +83,10 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     .. math:: m_j = \mathrm{ReLU}\Big(\gamma \sum_i \alpha_i w'_{ij}\Big), \qquad
               \alpha = \mathrm{softmax}(s)
 
-    with initial values :math:`s = 0` and :math:`\gamma = 1`, and `mix_penalty` times
+    with initial values :math:`s = 0` and :math:`\gamma = 1`, and ``mix_penalty`` times
     :math:`|s|^2` added to the loss. The published form has neither projection nor ReLU
-    nor standardization: ``projection_dim=None, activation=None, mixer="published"``. A
+    nor standardization: ``projection_dim=None`` and
+    ``network_options={"activation": None, "mixer": "published"}``. A
     mix of the layers of an `ElmoEmbedding` that was learned in this form can be passed
     to one with ``output="elmo"``: the logarithms of `layer_weights_` as
     ``mix_weights``, `gamma_` as ``gamma``, and the same ``layer_norm``.
@@ -257,25 +139,17 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         attention: Attention = "word",
         *,
         trainable: Any = None,
-        gate: Gate = "softmax",
         projection_dim: int | None = 256,
-        activation: Literal["relu"] | None = "relu",
-        layer_norm: bool = False,
-        mix_penalty: float = 0.0,
-        mixer: MixerKind = "standardized",
         encoder: Encoder = "mean",
         encoder_dim: int | Sequence[int] = 128,
-        conv_widths: Sequence[int] = (3, 5),
         hidden_dims: Sequence[int] = (),
         embedding_dropout: float = 0.2,
-        encoder_dropout: float = 0.0,
         head_dropout: float = 0.2,
+        network_options: dict[str, Any] | None = None,
         lr: float = 1e-3,
         batch_size: int | Literal["auto"] = "auto",
         max_epochs: int | Literal["auto"] = "auto",
         early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
         train_options: dict[str, Any] | None = None,
         class_weight: ClassWeight = None,
         device: str = "auto",
@@ -287,25 +161,17 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         super().__init__(
             attention,
             trainable=trainable,
-            gate=gate,
             projection_dim=projection_dim,
-            activation=activation,
-            layer_norm=layer_norm,
-            mix_penalty=mix_penalty,
-            mixer=mixer,
             encoder=encoder,
             encoder_dim=encoder_dim,
-            conv_widths=conv_widths,
             hidden_dims=hidden_dims,
             embedding_dropout=embedding_dropout,
-            encoder_dropout=encoder_dropout,
             head_dropout=head_dropout,
+            network_options=network_options,
             lr=lr,
             batch_size=batch_size,
             max_epochs=max_epochs,
             early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
             train_options=train_options,
             class_weight=class_weight,
             device=device,

@@ -242,7 +242,7 @@ def train(net, train_set, valid_set, *, n_epochs, seed, **options):
             callback.lr_scheduler_ = None
 
 
-def _callbacks(own, *, tasks, score, monitor, patience, n_steps, train_options):
+def _callbacks(own, *, tasks, score, monitor, n_steps, train_options):
     """Return the (name, skorch callback) pairs of a training run, in their order.
 
     Parameters
@@ -255,8 +255,6 @@ def _callbacks(own, *, tasks, score, monitor, patience, n_steps, train_options):
         Records a score of the held-out part.
     monitor : {"valid_acc", "valid_f1", "valid_loss"} or None
         What early stopping and the learning rate follow; None without held-out part.
-    patience : int
-        Number of epochs without improvement after which training stops.
     n_steps : int or None
         Number of steps in which the learning rate falls to 0; None if it does not.
     train_options : dict
@@ -297,7 +295,7 @@ def _callbacks(own, *, tasks, score, monitor, patience, n_steps, train_options):
         stop = EarlyStopping(
             monitor=monitor,
             lower_is_better=not higher,
-            patience=patience,
+            patience=train_options["n_iter_no_change"],
             load_best=True,
             sink=noop,
         )

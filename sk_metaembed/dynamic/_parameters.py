@@ -12,35 +12,24 @@ ClassWeight: TypeAlias = (
     dict[Any, float] | list[dict[Any, float]] | Literal["balanced"] | None
 )
 
-Gate: TypeAlias = Literal["softmax", "sigmoid"]
-MixerKind: TypeAlias = Literal["standardized", "published"]
-
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 _DROPOUT = Interval(Real, 0, 1, closed="left")
 
 CONSTRAINTS = {
     "attention": [StrOptions(set(get_args(Attention)))],
     "trainable": "no_validation",
-    "gate": [StrOptions(set(get_args(Gate)))],
     "projection_dim": [_POSITIVE, None],
-    "activation": [StrOptions({"relu"}), None],
-    "layer_norm": ["boolean"],
-    "mix_penalty": [Interval(Real, 0, None, closed="left")],
     "encoder": [StrOptions(set(get_args(Encoder)))],
     "encoder_dim": [_POSITIVE, tuple, list],
-    "conv_widths": [tuple, list],
     "hidden_dims": [tuple, list],
     "embedding_dropout": [_DROPOUT],
-    "encoder_dropout": [_DROPOUT],
     "head_dropout": [_DROPOUT],
+    "network_options": [dict, None],
     "lr": [Interval(Real, 0, None, closed="neither")],
     "batch_size": [_POSITIVE, StrOptions({"auto"})],
     "max_epochs": [_POSITIVE, StrOptions({"auto"})],
     "early_stopping": ["boolean"],
-    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-    "n_iter_no_change": [_POSITIVE],
     "train_options": [dict, None],
-    "mixer": [StrOptions(set(get_args(MixerKind)))],
     "class_weight": [StrOptions({"balanced"}), dict, list, None],
     "device": [str],
     "callbacks": [list, tuple, None],
@@ -48,21 +37,19 @@ CONSTRAINTS = {
     "verbose": ["verbose"],
 }
 
-# Parameters that the networks have by the same name.
-NETWORK = (
-    "projection_dim",
-    "attention",
-    "gate",
-    "activation",
-    "layer_norm",
-    "mixer",
-    "encoder",
-    "embedding_dropout",
-    "encoder_dropout",
-    "head_dropout",
-)
-
+# Keys of `network_options` and `train_options` that all estimators have.
+NETWORK_OPTIONS = {
+    "mixer": "standardized",
+    "gate": "softmax",
+    "activation": "relu",
+    "layer_norm": False,
+    "mix_penalty": 0.0,
+    "conv_widths": (3, 5),
+    "encoder_dropout": 0.0,
+}
 TRAIN_OPTIONS = {
+    "validation_fraction": 0.1,
+    "n_iter_no_change": 10,
     "lr_factor": 0.5,
     "lr_patience": 3,
     "weight_decay": 0.0,
@@ -71,7 +58,17 @@ TRAIN_OPTIONS = {
 }
 
 _AUTO = StrOptions({"auto"})
-_TRAIN_CONSTRAINTS = {
+_OPTION_CONSTRAINTS = {
+    "mixer": [StrOptions({"standardized", "published"})],
+    "gate": [StrOptions({"softmax", "sigmoid"})],
+    "activation": [StrOptions({"relu"}), None],
+    "layer_norm": ["boolean"],
+    "mix_penalty": [Interval(Real, 0, None, closed="left")],
+    "conv_widths": [tuple, list],
+    "encoder_dropout": [_DROPOUT],
+    "decoder": [StrOptions({"crf", "softmax"})],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "n_iter_no_change": [_POSITIVE],
     "monitor": [StrOptions({"loss", "score"})],
     "lr_factor": [Interval(Real, 0, 1, closed="neither")],
     "lr_patience": [Interval(Integral, 0, None, closed="left")],
@@ -83,28 +80,31 @@ _TRAIN_CONSTRAINTS = {
 }
 
 
-def read_train_options(given, defaults, owner):
-    """Return valid train options, with the defaults of an estimator filled in.
+def read_options(name, given, defaults, owner):
+    """Return valid options, with the defaults of an estimator filled in.
 
     Parameters
     ----------
+    name : {"network_options", "train_options"}
     given : dict or None
     defaults : dict
     owner : str
-        The estimator's class, for messages.
+        Name of the estimator's class, for messages.
     """
     options = {**defaults, **(given or {})}
     unknown = [key for key in options if key not in defaults]
     if unknown:
         raise ValueError(
-            f"train_options has the unknown key {unknown[0]!r}. Allowed keys are "
+            f"{name} has the unknown key {unknown[0]!r}. Allowed keys are "
             f"{sorted(defaults)}."
         )
-    constraints = dict(_TRAIN_CONSTRAINTS)
-    if defaults["weight_decay"] == "auto":
+    constraints = dict(_OPTION_CONSTRAINTS)
+    if defaults.get("weight_decay") == "auto":
         constraints["weight_decay"] = [*constraints["weight_decay"], _AUTO]
     # To Python a bool is a number.
-    shown = {k: repr(v) if isinstance(v, bool) else v for k, v in options.items()}
-    owner = f"{owner}'s train_options"
-    validate_parameter_constraints(constraints, shown, owner)
+    shown = {
+        key: repr(value) if isinstance(value, bool) and key != "layer_norm" else value
+        for key, value in options.items()
+    }
+    validate_parameter_constraints(constraints, shown, f"{owner}'s {name}")
     return options

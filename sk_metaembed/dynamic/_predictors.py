@@ -8,36 +8,39 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from .._core._inherited_docs import inherit_docs
 from ._base import BaseDynamicMeta
 from ._inputs import Input
 from ._parameters import TRAIN_OPTIONS, Attention
 
 # The network and training of Kiela, Wang and Cho (2018).
-PUBLISHED_PARAMETERS = {
-    "gate": "softmax",
+_PUBLISHED: dict[str, Any] = {
     "projection_dim": 256,
-    "activation": "relu",
-    "mixer": "published",
     "encoder": "bilstm-max",
     "encoder_dim": 512,
     "hidden_dims": (512, 512),
     "embedding_dropout": 0.2,
-    "encoder_dropout": 0.0,
     "head_dropout": 0.2,
     "lr": 4e-4,
     "batch_size": 64,
     "max_epochs": 100,
     "early_stopping": True,
-    "n_iter_no_change": 3,
-}
-_PUBLISHED_OPTIONS = {
-    "monitor": "score",
-    "weight_decay": 0.0,
-    "lr_factor": 0.2,
-    "lr_patience": 0,
-    "gradient_clip": 5.0,
-    "label_smoothing": 0.0,
-    "linear_share": 0.0,
+    "network_options": {
+        "mixer": "published",
+        "gate": "softmax",
+        "activation": "relu",
+        "encoder_dropout": 0.0,
+    },
+    "train_options": {
+        "n_iter_no_change": 3,
+        "monitor": "score",
+        "weight_decay": 0.0,
+        "lr_factor": 0.2,
+        "lr_patience": 0,
+        "gradient_clip": 5.0,
+        "label_smoothing": 0.0,
+        "linear_share": 0.0,
+    },
 }
 
 
@@ -60,21 +63,22 @@ class PublishedMixin:
             "word" for DME, "context" for CDME.
         **params : dict
             Other parameters of the estimator, which take precedence, as do the keys of
-            `train_options`.
+            `network_options` and `train_options`.
 
         Returns
         -------
         estimator instance
             All parameters of the paper are set explicitly.
         """
-        options = {
-            k: v for k, v in _PUBLISHED_OPTIONS.items() if k in cls._train_options
-        }
-        options |= params.pop("train_options", None) or {}
-        params = PUBLISHED_PARAMETERS | params
-        return cls(attention, train_options=options, **params)  # type: ignore[call-arg]
+        published = _PUBLISHED | params
+        for name in ("network_options", "train_options"):
+            allowed = getattr(cls, f"_{name}")
+            options = {k: v for k, v in _PUBLISHED[name].items() if k in allowed}
+            published[name] = options | (params.get(name) or {})
+        return cls(attention, **published)  # type: ignore[call-arg]
 
 
+@inherit_docs(BaseDynamicMeta)
 class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     r"""Classify sequences with dynamic meta-embeddings (DME and CDME).
 
@@ -91,140 +95,10 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     and the head reads [u; v; abs(u-v); u*v] of their vectors, as the published model
     for natural language inference.
 
-    Parameters
-    ----------
-    attention : {"word", "context", "task", "uniform"}, default="word"
-        What the weight of a source depends on. "word": the word (DME). "context": the
-        sequence, read by a small BiLSTM (CDME). "task": nothing, one weight per source
-        and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
-    trainable : trainable source, or list of (str, source), default=None
-        Sources whose own weights are trained too, at their own learning rates, in
-        addition to the blocks of X or alone. `TrainableTokens` learns a vector per
-        token or n-gram, `TrainableCharacters` word vectors from characters;
-        `TrainableTransformer` wraps a `TransformerEmbedding`. None is
-        ``TrainableTokens()`` if X has no blocks, but texts, token lists or
-        TokenSequences, with `TrainablePositions` if 90 % have the same length.
-    gate : {"softmax", "sigmoid"}, default="softmax"
-        Weights sum to 1 over the sources that know the word, or are independent.
-    projection_dim : int or None, default=256
-        Dimension that all sources are projected to. None mixes the vectors without
-        projection; their dimensions must then be equal.
-    activation : {"relu"} or None, default="relu"
-        Applied to the mixed vectors.
-    layer_norm : bool, default=False
-        Normalize the projected vector of each word and source to mean 0 and variance 1
-        before weighting, so that sources with longer vectors do not dominate.
-    mix_penalty : float, default=0.0
-        Regularization of ``attention="task"`` towards equal weights: lambda in the
-        penalty lambda * abs(s)^2 on the scores of the softmax. With 0.001 weights can
-        differ, with 1 they are close to the mean. Ignored by other attentions.
-    mixer : {"standardized", "published"}, default="standardized"
-        "standardized" subtracts the mean of each dimension of a source and divides by
-        its standard deviation, both over the distinct words of the training fold that
-        the source knows, and with "word" and "context" weights each dimension of the
-        projected vectors separately: a weight is a vector instead of a scalar.
-        Trainable sources are not standardized. "published" does neither, as in [1]_.
-    encoder : {"conv", "bilstm-max", "gru", "mean", "max"}, default="conv"
-        Encodes the mixed vectors of a sequence as one vector. "conv": the maximum and
-        the mean over the tokens of their vectors and of filters that read a token and
-        its neighbors. "bilstm-max": a bidirectional LSTM with max pooling over time.
-        "gru": the last state of a GRU. "mean" and "max" read no order; they skip tokens
-        that no source knows, as `Pooling` does. The other encoders read such tokens as
-        zeros. A sequence without known tokens gives zeros.
-    encoder_dim : int or tuple of int, default=128
-        Number of filters of each width, or size of the recurrent layer (one direction).
-        A tuple has the sizes of stacked layers.
-    conv_widths : tuple of int, default=(3, 5)
-        How many tokens the filters of ``encoder="conv"`` read. They are centered at
-        each token of the sequence; even widths read one token more after it than
-        before it. Neighbors beyond the ends of the sequence are zeros.
-    hidden_dims : tuple of int, default=(512, 512)
-        Sizes of the head's hidden layers; empty for a linear head.
-    embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.5
-        Dropout on mixed vectors, on the input of convolutional or recurrent layers, and
-        in the head: on hidden layers, and on its input with ``encoder="conv"``.
-    lr : float, default=1e-3
-        Learning rate of Adam.
-    batch_size : int or "auto", default="auto"
-        Approximate number of sequences per step. A batch has sequences of similar
-        length. "auto" is 32, and above 2,500 sequences grows with the square root of
-        their number, up to 256, unless there are trainable networks.
-    max_epochs : int or "auto", default="auto"
-        Maximum number of passes over the data. "auto" is 100 with early stopping.
-        Without, it is the number of epochs with about 400 steps, or 16 per class if
-        that is more, and 5 at least.
-    early_stopping : bool, default=False
-        Hold out a part of the data, and restore the weights of the epoch with the
-        smallest loss on it. False trains on all data for `max_epochs`, while the
-        learning rate falls linearly to 0.
-    validation_fraction : float, default=0.1
-        Fraction of the data to hold out, stratified by class. ``fit`` also accepts
-        `X_val`.
-    n_iter_no_change : int, default=10
-        Epochs without improvement before training stops.
-    train_options : dict or None, default=None
-        Further options of training; keys that are missing have their defaults:
-
-        - ``monitor`` : {"loss", "score"}, default="loss". What early stopping and the
-          learning rate follow on the held-out part: the loss, or the accuracy, which
-          says little where one class is frequent. Label sets have no score.
-        - ``lr_factor`` : float, default=0.5. Multiplies the learning rate after
-          ``lr_patience`` epochs without improvement.
-        - ``lr_patience`` : int, default=3. Epochs without improvement before
-          the learning rate is reduced.
-        - ``weight_decay`` : float or "auto", default="auto". L2 penalty of Adam.
-          "auto" is the larger, the less a linear model explains of y: see the Notes.
-        - ``linear_share`` : float or "auto", default="auto". Share of a linear model of
-          mean vectors and n-grams in the outputs; 0 is the network alone. "auto" is the
-          larger, the less is explained of y, and the more n-grams add, and 0.4 without
-          vectors: see the Notes.
-        - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
-          gradient.
-        - ``label_smoothing`` : float, default=0.01. Share of the target that is spread
-          evenly over the labels, so that probabilities of nets with few rows are less
-          extreme [2]_. For label sets, half of it is added to each label: the targets
-          are 0.005 and 0.995.
-        - ``dtype`` : {"float32", "bfloat16"}, default="float32". "bfloat16" computes
-          matrix products in mixed precision; weights stay float32.
-    class_weight : dict, list of dict, "balanced" or None, default=None
-        Weight of each label in the loss and in the held-out score; labels that are not
-        named have weight 1, and "balanced" gives rare labels larger weights. For label
-        sets a list with one dict per column; the weights of a sequence are multiplied.
-        Must be None if y holds numbers.
-    device : str, default="auto"
-        "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
-        gives each process of joblib a GPU in turn.
-    callbacks : list of skorch callbacks, default=None
-        Additional callbacks, or (name, callback) pairs. A skorch ``LRScheduler``
-        replaces the linear decrease of the learning rate. scikit-learn's own callbacks
-        are set with ``set_callbacks``.
-    random_state : int, RandomState or None, default=None
-        Seeds weights, batches, dropout and the held-out part.
-    verbose : int, default=0
-        1 prints a row per epoch.
-
     Attributes
     ----------
-    dims_in_ : dict of str to int
-        Dimension of each block in fit, by name.
-    layer_weights_ : dict of str to float
-        Weight of each layer or source with ``attention="task"``; they sum to 1 with the
-        softmax gate. For other attentions see `attention_weights`.
-    gamma_ : float
-        Factor of the scalar mix with ``attention="task"``.
-    trained_ : dict of str to torch Module
-        The networks of `trainable`, by the names of the sources ("transformer" for a
-        single transformer, which has ``save(folder)``).
     linear_share_ : float
         Share of the linear model in the outputs, 0 without one.
-    net_ : skorch.NeuralNet
-        The trained net. ``net_.module_.mixer`` has the projections and the attention.
-    history_ : skorch History
-        One record per epoch: losses, held-out score, duration.
-    n_iter_ : int
-        Number of epochs trained.
-    classes_ : ndarray of shape (n_classes,)
-        Only if y holds labels.
 
     Raises
     ------
@@ -274,6 +148,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     :math:`w` is 0.1 for 4 classes at most, 0.067 and 0.033 for 5 and 6, and 0 for more;
     for label sets these are divided by the number of labels. The value that was used
     is ``net_.optimizer__weight_decay``.
+
+    The labels are smoothed as in [2]_ by the option ``label_smoothing``.
 
     Without blocks in X, the linear model reads n-grams alone. Its share is 0.4, and
     :math:`R_c^2` is that of its n-grams.
@@ -402,6 +278,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         return tags
 
 
+@inherit_docs(BaseDynamicMeta)
 class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     """Predict numbers from sequences with dynamic meta-embeddings.
 
@@ -411,133 +288,10 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     loss. Targets are standardized for training, and predictions are on the original
     scale. Pairs are read as by the classifier, for example to rate their similarity.
 
-    Parameters
-    ----------
-    attention : {"word", "context", "task", "uniform"}, default="word"
-        What the weight of a source depends on. "word": the word (DME). "context": the
-        sequence, read by a small BiLSTM (CDME). "task": nothing, one weight per source
-        and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
-    trainable : trainable source, or list of (str, source), default=None
-        Sources whose own weights are trained too, at their own learning rates, in
-        addition to the blocks of X or alone. `TrainableTokens` learns a vector per
-        token or n-gram, `TrainableCharacters` word vectors from characters;
-        `TrainableTransformer` wraps a `TransformerEmbedding`. None is
-        ``TrainableTokens()`` if X has no blocks, but texts, token lists or
-        TokenSequences, with `TrainablePositions` if 90 % have the same length.
-    gate : {"softmax", "sigmoid"}, default="softmax"
-        Weights sum to 1 over the sources that know the word, or are independent.
-    projection_dim : int or None, default=256
-        Dimension that all sources are projected to. None mixes the vectors without
-        projection; their dimensions must then be equal.
-    activation : {"relu"} or None, default="relu"
-        Applied to the mixed vectors.
-    layer_norm : bool, default=False
-        Normalize the projected vector of each word and source to mean 0 and variance 1
-        before weighting, so that sources with longer vectors do not dominate.
-    mix_penalty : float, default=0.0
-        Regularization of ``attention="task"`` towards equal weights: lambda in the
-        penalty lambda * abs(s)^2 on the scores of the softmax. With 0.001 weights can
-        differ, with 1 they are close to the mean. Ignored by other attentions.
-    mixer : {"standardized", "published"}, default="standardized"
-        "standardized" subtracts the mean of each dimension of a source and divides by
-        its standard deviation, both over the distinct words of the training fold that
-        the source knows, and with "word" and "context" weights each dimension of the
-        projected vectors separately: a weight is a vector instead of a scalar.
-        Trainable sources are not standardized. "published" does neither, as in [1]_.
-    encoder : {"conv", "bilstm-max", "gru", "mean", "max"}, default="conv"
-        Encodes the mixed vectors of a sequence as one vector. "conv": the maximum and
-        the mean over the tokens of their vectors and of filters that read a token and
-        its neighbors. "bilstm-max": a bidirectional LSTM with max pooling over time.
-        "gru": the last state of a GRU. "mean" and "max" read no order; they skip tokens
-        that no source knows, as `Pooling` does. The other encoders read such tokens as
-        zeros. A sequence without known tokens gives zeros.
-    encoder_dim : int or tuple of int, default=128
-        Number of filters of each width, or size of the recurrent layer (one direction).
-        A tuple has the sizes of stacked layers.
-    conv_widths : tuple of int, default=(3, 5)
-        How many tokens the filters of ``encoder="conv"`` read. They are centered at
-        each token of the sequence; even widths read one token more after it than
-        before it. Neighbors beyond the ends of the sequence are zeros.
-    hidden_dims : tuple of int, default=(512, 512)
-        Sizes of the head's hidden layers; empty for a linear head.
-    embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.5
-        Dropout on mixed vectors, on the input of convolutional or recurrent layers, and
-        in the head: on hidden layers, and on its input with ``encoder="conv"``.
-    lr : float, default=1e-3
-        Learning rate of Adam.
-    batch_size : int or "auto", default="auto"
-        Approximate number of sequences per step. A batch has sequences of similar
-        length. "auto" is 32, and above 2,500 sequences grows with the square root of
-        their number, up to 256, unless there are trainable networks.
-    max_epochs : int or "auto", default="auto"
-        Maximum number of passes over the data. "auto" is 100 with early stopping.
-        Without, it is the number of epochs with about 400 steps, or 16 per class if
-        that is more, and 5 at least.
-    early_stopping : bool, default=False
-        Hold out a part of the data, and restore the weights of the epoch with the
-        smallest loss on it. False trains on all data for `max_epochs`, while the
-        learning rate falls linearly to 0.
-    validation_fraction : float, default=0.1
-        Fraction of the data to hold out, stratified by class. ``fit`` also accepts
-        `X_val`.
-    n_iter_no_change : int, default=10
-        Epochs without improvement before training stops.
-    train_options : dict or None, default=None
-        Further options of training; keys that are missing have their defaults:
-
-        - ``lr_factor`` : float, default=0.5. Multiplies the learning rate after
-          ``lr_patience`` epochs without improvement.
-        - ``lr_patience`` : int, default=3. Epochs without improvement before
-          the learning rate is reduced.
-        - ``weight_decay`` : float or "auto", default="auto". L2 penalty of Adam.
-          "auto" is the larger, the less a linear model explains of y: see the Notes.
-        - ``linear_share`` : float or "auto", default="auto". Share of a linear model of
-          mean vectors and n-grams in the outputs; 0 is the network alone. "auto" is the
-          larger, the less is explained of y, and the more n-grams add, and 0.4 without
-          vectors: see the Notes.
-        - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
-          gradient.
-        - ``dtype`` : {"float32", "bfloat16"}, default="float32". "bfloat16" computes
-          matrix products in mixed precision; weights stay float32.
-    class_weight : dict, list of dict, "balanced" or None, default=None
-        Weight of each label in the loss and in the held-out score; labels that are not
-        named have weight 1, and "balanced" gives rare labels larger weights. For label
-        sets a list with one dict per column; the weights of a sequence are multiplied.
-        Must be None if y holds numbers.
-    device : str, default="auto"
-        "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
-        gives each process of joblib a GPU in turn.
-    callbacks : list of skorch callbacks, default=None
-        Additional callbacks, or (name, callback) pairs. A skorch ``LRScheduler``
-        replaces the linear decrease of the learning rate. scikit-learn's own callbacks
-        are set with ``set_callbacks``.
-    random_state : int, RandomState or None, default=None
-        Seeds weights, batches, dropout and the held-out part.
-    verbose : int, default=0
-        1 prints a row per epoch.
-
     Attributes
     ----------
-    dims_in_ : dict of str to int
-        Dimension of each block in fit, by name.
-    layer_weights_ : dict of str to float
-        Weight of each layer or source with ``attention="task"``; they sum to 1 with the
-        softmax gate. For other attentions see `attention_weights`.
-    gamma_ : float
-        Factor of the scalar mix with ``attention="task"``.
-    trained_ : dict of str to torch Module
-        The networks of `trainable`, by the names of the sources ("transformer" for a
-        single transformer, which has ``save(folder)``).
     linear_share_ : float
         Share of the linear model in the outputs, 0 without one.
-    net_ : skorch.NeuralNet
-        The trained net. ``net_.module_.mixer`` has the projections and the attention.
-    history_ : skorch History
-        One record per epoch: losses, held-out score, duration.
-    n_iter_ : int
-        Number of epochs trained.
-    classes_ : ndarray of shape (n_classes,)
-        Only if y holds labels.
 
     Raises
     ------

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._inherited_docs import inherit_docs
 from .._core._sklearn import StrOptions
 from .._core._typing import RandomState
 from .._targets import TagTarget, allowed_tags, weighted_span_f1
@@ -18,9 +19,10 @@ from ..sequences import SequencePairs, TaggerMixin
 from ..sequences._api import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
 from ._inputs import Input, tokens_and_blocks
-from ._parameters import Attention, Gate, MixerKind, TaggingEncoder
+from ._parameters import NETWORK_OPTIONS, Attention, TaggingEncoder
 
 
+@inherit_docs(BaseDynamicMeta)
 class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     r"""Tag tokens with dynamic meta-embeddings (DME and CDME).
 
@@ -35,37 +37,6 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
 
     Parameters
     ----------
-    attention : {"word", "context", "task", "uniform"}, default="word"
-        What the weight of a source depends on. "word": the word (DME). "context": the
-        sequence, read by a small BiLSTM (CDME). "task": nothing, one weight per source
-        and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
-    trainable : trainable source, or list of (str, source), default=None
-        Sources whose own weights are trained too, at their own learning rates, in
-        addition to the blocks of X or alone. `TrainableTokens` learns a vector per
-        token or n-gram, `TrainableCharacters` word vectors from characters;
-        `TrainableTransformer` wraps a `TransformerEmbedding`. None is
-        ``TrainableTokens()`` if X has no blocks, but texts, token lists or
-        TokenSequences, with `TrainablePositions` if 90 % have the same length.
-    gate : {"softmax", "sigmoid"}, default="softmax"
-        Weights sum to 1 over the sources that know the word, or are independent.
-    projection_dim : int or None, default=256
-        Dimension that all sources are projected to. None mixes the vectors without
-        projection; their dimensions must then be equal.
-    activation : {"relu"} or None, default="relu"
-        Applied to the mixed vectors.
-    layer_norm : bool, default=False
-        Normalize the projected vector of each word and source to mean 0 and variance 1
-        before weighting, so that sources with longer vectors do not dominate.
-    mix_penalty : float, default=0.0
-        Regularization of ``attention="task"`` towards equal weights: lambda in the
-        penalty lambda * abs(s)^2 on the scores of the softmax. With 0.001 weights can
-        differ, with 1 they are close to the mean. Ignored by other attentions.
-    mixer : {"standardized", "published"}, default="standardized"
-        "standardized" subtracts the mean of each dimension of a source and divides by
-        its standard deviation, both over the distinct words of the training fold that
-        the source knows, and with "word" and "context" weights each dimension of the
-        projected vectors separately: a weight is a vector instead of a scalar.
-        Trainable sources are not standardized. "published" does neither, as in [1]_.
     encoder : {"bilstm", "conv"}, default="bilstm"
         Reads the sentence: a bidirectional LSTM, or filters whose values at a token,
         for it and its neighbors, are the state of the token. Tokens that no source
@@ -73,91 +44,23 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     encoder_dim : int or tuple of int, default=200
         Size of the BiLSTM (one direction), or number of filters of each width. A tuple
         has the sizes of stacked layers.
-    conv_widths : tuple of int, default=(3, 5)
-        How many tokens the filters of ``encoder="conv"`` read. They are centered at
-        each token of the sequence; even widths read one token more after it than
-        before it. Neighbors beyond the ends of the sequence are zeros.
-    hidden_dims : tuple of int, default=()
-        Sizes of the head's hidden layers; empty for a linear head.
-    embedding_dropout, encoder_dropout, head_dropout : float, default=0.5, 0.0, 0.5
-        Dropout on mixed vectors, on the input of convolutional or recurrent layers, and
-        in the head: on the states of tokens and on hidden layers.
-    lr : float, default=1e-3
-        Learning rate of Adam.
-    batch_size : int or "auto", default="auto"
-        Approximate number of sequences per step. A batch has sequences of similar
-        length. "auto" is 32, and above 2,500 sequences grows with the square root of
-        their number, up to 256, unless there are trainable networks.
+    head_dropout : float, default=0.5
+        Dropout in the head: on the states of tokens and on hidden layers.
     max_epochs : int or "auto", default="auto"
         Maximum number of passes over the data. "auto" is 100 with early stopping.
         Without, it is the number of epochs with about 800 steps, or 16 per class if
         that is more, and 15 at least.
     early_stopping : bool, default=False
         Hold out a part of the sentences, and restore the weights of the epoch with the
-        smallest loss on it. False trains on all data for `max_epochs`, while the
-        learning rate falls linearly to 0.
-    validation_fraction : float, default=0.1
-        Fraction of the sentences to hold out. ``fit`` also accepts `X_val`.
-    n_iter_no_change : int, default=10
-        Epochs without improvement before training stops.
-    train_options : dict or None, default=None
-        Further options of training; keys that are missing have their defaults:
-
-        - ``monitor`` : {"loss", "score"}, default="loss". What early stopping and the
-          learning rate follow on the held-out part: the loss, or a score, which stays
-          near 0 for many epochs of few sentences. The score is the F1 of spans if there
-          is a `scheme`, otherwise or without spans the accuracy of tags.
-        - ``lr_factor`` : float, default=0.5. Multiplies the learning rate after
-          ``lr_patience`` epochs without improvement.
-        - ``lr_patience`` : int, default=3. Epochs without improvement before
-          the learning rate is reduced.
-        - ``weight_decay`` : float, default=0.0. L2 penalty of Adam.
-        - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
-          gradient.
-        - ``dtype`` : {"float32", "bfloat16"}, default="float32". "bfloat16" computes
-          matrix products in mixed precision; weights stay float32.
+        smallest loss on it; ``fit`` also accepts `X_val`. False trains on all data for
+        `max_epochs`, while the learning rate falls linearly to 0.
     class_weight : dict, "balanced" or None, default=None
         Weight of each tag in the loss and in the held-out score, where a span has the
         weight of its first token; tags that are not named have weight 1, and "balanced"
         gives rare tags larger weights. See the Notes for its meaning in a CRF.
-    device : str, default="auto"
-        "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
-        gives each process of joblib a GPU in turn.
-    callbacks : list of skorch callbacks, default=None
-        Additional callbacks, or (name, callback) pairs. A skorch ``LRScheduler``
-        replaces the linear decrease of the learning rate. scikit-learn's own callbacks
-        are set with ``set_callbacks``.
-    random_state : int, RandomState or None, default=None
-        Seeds weights, batches, dropout and the held-out part.
-    verbose : int, default=0
-        1 prints a row per epoch.
-    decoder : {"crf", "softmax"}, default="crf"
-        Whether scores of adjacent tags are learned, or each token is classified on its
-        own.
     scheme : {"IOB2", "IOBES"}, default=None
         Tagging scheme: y must follow it, and tag sequences that it does not allow are
         not predicted. None allows any sequence.
-
-    Attributes
-    ----------
-    dims_in_ : dict of str to int
-        Dimension of each block in fit, by name.
-    layer_weights_ : dict of str to float
-        Weight of each layer or source with ``attention="task"``; they sum to 1 with the
-        softmax gate. For other attentions see `attention_weights`.
-    gamma_ : float
-        Factor of the scalar mix with ``attention="task"``.
-    trained_ : dict of str to torch Module
-        The networks of `trainable`, by the names of the sources ("transformer" for a
-        single transformer, which has ``save(folder)``).
-    net_ : skorch.NeuralNet
-        The trained net. ``net_.module_.mixer`` has the projections and the attention.
-    history_ : skorch History
-        One record per epoch: losses, held-out score, duration.
-    n_iter_ : int
-        Number of epochs trained.
-    classes_ : ndarray of shape (n_classes,)
-        Only if y holds labels.
 
     Raises
     ------
@@ -230,9 +133,9 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         **BaseDynamicMeta._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "encoder": [StrOptions(set(get_args(TaggingEncoder)))],
-        "decoder": [StrOptions({"crf", "softmax"})],
         "scheme": [StrOptions(set(SCHEMES)), None],
     }
+    _network_options = {**NETWORK_OPTIONS, "decoder": "crf"}
     _n_steps, _min_epochs = 800, 15
 
     def __init__(
@@ -240,55 +143,38 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         attention: Attention = "word",
         *,
         trainable: Any = None,
-        gate: Gate = "softmax",
         projection_dim: int | None = 256,
-        activation: Literal["relu"] | None = "relu",
-        layer_norm: bool = False,
-        mix_penalty: float = 0.0,
-        mixer: MixerKind = "standardized",
         encoder: TaggingEncoder = "bilstm",
         encoder_dim: int | Sequence[int] = 200,
-        conv_widths: Sequence[int] = (3, 5),
         hidden_dims: Sequence[int] = (),
         embedding_dropout: float = 0.5,
-        encoder_dropout: float = 0.0,
         head_dropout: float = 0.5,
+        network_options: dict[str, Any] | None = None,
         lr: float = 1e-3,
         batch_size: int | Literal["auto"] = "auto",
         max_epochs: int | Literal["auto"] = "auto",
         early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
         train_options: dict[str, Any] | None = None,
         class_weight: dict[str, float] | Literal["balanced"] | None = None,
         device: str = "auto",
         callbacks: Sequence[Any] | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
-        decoder: Literal["crf", "softmax"] = "crf",
         scheme: Literal["IOB2", "IOBES"] | None = None,
     ) -> None:
         super().__init__(
             attention,
             trainable=trainable,
-            gate=gate,
             projection_dim=projection_dim,
-            activation=activation,
-            layer_norm=layer_norm,
-            mix_penalty=mix_penalty,
-            mixer=mixer,
             encoder_dim=encoder_dim,
-            conv_widths=conv_widths,
             hidden_dims=hidden_dims,
             embedding_dropout=embedding_dropout,
-            encoder_dropout=encoder_dropout,
             head_dropout=head_dropout,
+            network_options=network_options,
             lr=lr,
             batch_size=batch_size,
             max_epochs=max_epochs,
             early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
             train_options=train_options,
             class_weight=class_weight,
             device=device,
@@ -297,7 +183,6 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             verbose=verbose,
         )
         self.encoder = encoder  # type: ignore[assignment]
-        self.decoder = decoder
         self.scheme = scheme
 
     def predict(self, X: Input) -> NDArray[np.object_]:
@@ -365,14 +250,15 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
                 "required."
             )
         score = "valid_acc" if self.scheme is None else "valid_f1"
-        return TagTarget(y, self.class_weight, loss=self.decoder, score=score)
+        loss = self._read_options()[0]["decoder"]
+        return TagTarget(y, self.class_weight, loss=loss, score=score)
 
     def _torch_modules(self):
         from .nets._crf import TaggingNet, TagLoss
 
         network = {
             **self._network_parameters(),
-            "learns_chain": self.decoder == "crf",
+            "learns_chain": self._target.loss == "crf",
             "allowed": allowed_tags(self._target.classes, self.scheme),
         }
         return (TaggingNet, TagLoss), network, {"kind": self._target.loss}

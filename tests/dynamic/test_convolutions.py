@@ -23,7 +23,11 @@ from .test_estimators import SMALL
 
 LENGTHS = np.array([3, 0, 1, 7, 2])
 WIDTHS = (1, 2, 3, 4, 9)
-CONV = SMALL | {"encoder": "conv", "conv_widths": (1, 2, 5), "early_stopping": False}
+CONV = SMALL | {
+    "encoder": "conv",
+    "network_options": {"conv_widths": (1, 2, 5)},
+    "early_stopping": False,
+}
 CONV |= {"head_dropout": 0.0}
 
 
@@ -181,7 +185,8 @@ def test_a_tagger_reads_neighbors():
     tags = [["start", *row[:-1]] for row in rows]
     tokens = TokenSequences.from_lists(rows)
     X = EmbeddedSequences(tokens, [Block("s", np.eye(3), "type")])
-    options = {**CONV, "conv_widths": (3,), "decoder": "softmax", "lr": 0.1}
+    network = {"conv_widths": (3,), "decoder": "softmax"}
+    options = {**CONV, "network_options": network, "lr": 0.1}
     model = DynamicMetaTagger(**options).fit(X[:40], tags[:40])
     assert model.predict(X[40:]).tolist() == tags[40:]
     together = np.concatenate(model.predict_proba(X))
@@ -202,5 +207,6 @@ def test_same_seed_same_result_also_after_saving(tmp_path):
 
 @pytest.mark.parametrize("widths", [(), (0,), (1, 2.5), (True,)])
 def test_widths_are_positive_integers(embedded, labels, widths):
+    model = DynamicMetaClassifier(network_options={"conv_widths": widths})
     with pytest.raises(ValueError, match="conv_widths must be numbers of tokens, "):
-        DynamicMetaClassifier(encoder="conv", conv_widths=widths).fit(embedded, labels)
+        model.fit(embedded, labels)

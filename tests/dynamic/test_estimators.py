@@ -114,8 +114,8 @@ def test_weights_of_samples_and_classes_move_the_decision(embedded, labels):
 
 
 def test_best_weights_are_kept(embedded, labels):
-    options = SMALL | {"max_epochs": 40, "lr": 0.3, "n_iter_no_change": 5}
-    options["train_options"] = {"linear_share": 0}
+    options = SMALL | {"max_epochs": 40, "lr": 0.3}
+    options["train_options"] = {"linear_share": 0, "n_iter_no_change": 5}
     model = DynamicMetaClassifier(class_weight={"high": 3.0}, **options)
     X, y = embedded[40:], labels[40:]
     model.fit(embedded[:40], labels[:40], X_val=X, y_val=y)
@@ -198,7 +198,7 @@ def test_other_blocks_than_in_fit_are_refused(embedded, labels):
 
 
 def test_a_diverged_fit_leaves_the_estimator_unfitted(embedded, labels):
-    model = DynamicMetaClassifier(mixer="published", **SMALL)
+    model = DynamicMetaClassifier(network_options={"mixer": "published"}, **SMALL)
     huge = [
         type(b)(b.name, b.values * (3e38 / np.abs(b.values).max()), b.level)
         for b in embedded.blocks

@@ -300,7 +300,8 @@ def test_held_out_labels_do_not_count():
     expected = decay(X[:60], clear[:60])
     assert model.net_.optimizer__weight_decay == pytest.approx(expected)
     # 2 rows are trained on, of which nothing can be learned.
-    model.set_params(early_stopping=True, validation_fraction=0.98).fit(X, clear)
+    options = {"validation_fraction": 0.98}
+    model.set_params(early_stopping=True, train_options=options).fit(X, clear)
     assert model.net_.optimizer__weight_decay > 0.09
 
 

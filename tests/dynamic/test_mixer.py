@@ -15,8 +15,8 @@ from .test_estimators import SMALL
 POOLED = SMALL | {"encoder": "mean", "early_stopping": False, "max_epochs": 4}
 
 
-def classifier(mixer="standardized", **params):
-    return DynamicMetaClassifier(**POOLED | {"mixer": mixer} | params)
+def classifier():
+    return DynamicMetaClassifier(**POOLED)
 
 
 def mixer_of(embedded, attention="word", gate="softmax", mixer="standardized"):

@@ -135,7 +135,7 @@ def test_labels_of_any_type(embedded, labels, convert):
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_any_fraction_leaves_a_row_to_train_on(embedded, labels, n):
-    model = classifier(validation_fraction=0.99)
+    model = classifier(train_options={"validation_fraction": 0.99})
     model.fit(embedded[:n], ["high", "low", "low"][:n])
     assert model.predict(embedded).shape == (60,)
 

@@ -17,8 +17,6 @@ from .conftest import make_embedded
 MIX = {
     "attention": "task",
     "projection_dim": None,
-    "activation": None,
-    "mixer": "published",
     "encoder": "mean",
     "hidden_dims": (),
     "embedding_dropout": 0.0,
@@ -29,6 +27,12 @@ MIX = {
     "early_stopping": False,
     "random_state": 0,
 }
+
+
+def published(**options):
+    """Return the parameters of the published mix with further network options."""
+    options = {"activation": None, "mixer": "published", **options}
+    return MIX | {"network_options": options}
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +69,7 @@ def normalized(values):
 def mixed(model, X, gate="softmax"):
     """Return the scalar mix of every token as the paper has it, in NumPy."""
     values, known = rows_of(X)
-    if model.layer_norm:
+    if model.network_options["layer_norm"]:
         values = normalized(values)
     weights = np.array(list(model.layer_weights_.values()))[:, None] * known
     if gate == "softmax":
@@ -81,7 +85,7 @@ def spread(model):
     ("gate", "layer_norm"), [("softmax", True), ("sigmoid", False)]
 )
 def test_transform_returns_the_reported_mix(layers, y, gate, layer_norm):
-    model = DynamicMetaEmbedding(**MIX, gate=gate, layer_norm=layer_norm)
+    model = DynamicMetaEmbedding(**published(gate=gate, layer_norm=layer_norm))
     (block,) = model.fit_transform(layers, y).blocks
     assert list(model.layer_weights_) == ["layer0", "layer1", "layer2"]
     assert spread(model) > 0.05
@@ -97,7 +101,7 @@ def test_transform_returns_the_reported_mix(layers, y, gate, layer_norm):
 
 def test_the_pull_makes_weights_equal(layers, y):
     results = [
-        spread(DynamicMetaClassifier(**MIX, mix_penalty=penalty).fit(layers, y))
+        spread(DynamicMetaClassifier(**published(mix_penalty=penalty)).fit(layers, y))
         for penalty in (0.0, 0.1, 10.0)
     ]
     assert results[0] > 1.3 * results[1] > 2 * results[2]
@@ -110,10 +114,10 @@ class UnequalStart(Callback):
 
 
 def test_the_pull_is_lambda_times_the_squared_norm_in_training_alone(layers, y):
-    options = MIX | {"max_epochs": 1, "batch_size": 60, "callbacks": [UnequalStart()]}
+    options = {"max_epochs": 1, "batch_size": 60, "callbacks": [UnequalStart()]}
     losses = {}
     for penalty in (0.0, 0.3, 0.5):
-        model = DynamicMetaRegressor(**options, mix_penalty=penalty)
+        model = DynamicMetaRegressor(**published(mix_penalty=penalty) | options)
         model.fit(layers, y, X_val=layers, y_val=y)
         losses[penalty] = model.history_[-1]["train_loss"], model.history_[-1]
     plain = losses[0.0][0]
@@ -125,7 +129,7 @@ def test_the_pull_is_lambda_times_the_squared_norm_in_training_alone(layers, y):
 
 @pytest.mark.parametrize("attention", ["task", "context"])
 def test_layers_are_normalised_token_by_token_for_any_attention(layers, y, attention):
-    options = MIX | {"attention": attention, "layer_norm": True}
+    options = published(layer_norm=True) | {"attention": attention}
     model = DynamicMetaEmbedding(**options).fit(layers, y)
     values, _ = rows_of(layers)
     frame = model.attention_weights(layers)[list(layers.names)]
@@ -140,7 +144,7 @@ def test_layers_are_normalised_token_by_token_for_any_attention(layers, y, atten
 
 
 def test_projected_vectors_are_normalised_after_the_projection(layers, y):
-    options = MIX | {"layer_norm": True, "projection_dim": 6}
+    options = published(layer_norm=True) | {"projection_dim": 6}
     model = DynamicMetaEmbedding(**options).fit(layers, y)
     mixer = model.net_.module_.mixer
     values, known = rows_of(layers)
@@ -159,5 +163,6 @@ def test_projected_vectors_are_normalised_after_the_projection(layers, y):
 
 
 def test_normalizing_needs_two_dimensions(layers, y):
+    model = DynamicMetaEmbedding(**published(layer_norm=True) | {"projection_dim": 1})
     with pytest.raises(ValueError, match="needs at least 2 dimensions"):
-        DynamicMetaEmbedding(layer_norm=True, projection_dim=1).fit(layers, y)
+        model.fit(layers, y)

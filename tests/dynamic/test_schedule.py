@@ -116,7 +116,9 @@ def test_the_size_of_batches_depends_on_rows_parameters_and_trainable_sources():
 
 def test_held_out_data_stop_training_on_few_rows():
     X, y = topics(128)
-    model = DynamicMetaClassifier(**SMALL, lr=0.05, n_iter_no_change=2)
+    model = DynamicMetaClassifier(
+        **SMALL, lr=0.05, train_options={"n_iter_no_change": 2}
+    )
     model.fit(X[:64], y[:64], X_val=X[64:], y_val=y[64:])
     assert "valid_acc" in model.history_[-1]
     assert model.n_iter_ < 100
@@ -138,7 +140,13 @@ def test_early_stopping_does_not_end_while_only_the_loss_improves():
 def test_the_published_net_is_one_call_away(kind):
     default, published = kind().get_params(), kind.published().get_params()
     changed = {k for k, v in published.items() if v != default[k]}
-    assert changed >= {"mixer", "encoder", "lr", "batch_size", "early_stopping"}
+    assert changed >= {
+        "network_options",
+        "encoder",
+        "lr",
+        "batch_size",
+        "early_stopping",
+    }
     X, y = topics(40)
     model = kind.published("context", encoder_dim=6, max_epochs=1, random_state=0)
     net = model.fit(X, y).net_

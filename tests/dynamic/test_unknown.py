@@ -23,7 +23,8 @@ KNOWN = [f"w{i}" for i in range(8)]
 UNKNOWN = ["?", "??"]
 SMALL = {
     "projection_dim": 5,
-    "activation": None,  # so that values below zero are the largest at times
+    # So that values below zero are the largest at times.
+    "network_options": {"activation": None},
     "encoder_dim": 4,
     "max_epochs": 2,
     "early_stopping": False,

@@ -66,7 +66,9 @@ def test_unseen_tags(embedded, scheme, decoder):
         for rows in zip(embedded.tokens[40:], tags[40:], strict=True)
     ]
     n = sum(row.count("B-new") for row in y_val)
-    model = DynamicMetaTagger(scheme=scheme, decoder=decoder, **SMALL)
+    model = DynamicMetaTagger(
+        scheme=scheme, network_options={"decoder": decoder}, **SMALL
+    )
     model, message = fit_with_some_unseen(model, embedded, tags, y_val)
     assert f"y_val has tags that are not in y: 'B-new' ({n} tags). They" in message
     assert list(model.classes_) == ["B-a", "O"]

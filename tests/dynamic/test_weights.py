@@ -25,6 +25,7 @@ CONSTANT = {
     "max_epochs": 30,
     "random_state": 0,
 }
+SOFTMAX = {"decoder": "softmax"}
 OPTIONS = {"linear_share": 0, "weight_decay": 0.0}
 
 
@@ -57,7 +58,7 @@ def test_weights_of_numbers_do_not_cancel():
 def test_a_token_has_its_weight_in_sentences_of_any_length(weight):
     X, y = same_words(), [["short"]] * 40 + [["long"] * 3] * 40
     options = CONSTANT | {"lr": 0.05, "max_epochs": 60}
-    model = DynamicMetaTagger(decoder="softmax", class_weight=weight, **options)
+    model = DynamicMetaTagger(network_options=SOFTMAX, class_weight=weight, **options)
     # A recurrent encoder tells lengths apart: all that is left is the bias.
     model.set_params(hidden_dims=(), head_dropout=0.999999).fit(X, y)
     right = 3 / (3 + (weight or {"short": 1})["short"])
@@ -74,7 +75,7 @@ def test_the_held_out_loss_is_one_mean_over_several_batches(kind):
     if kind is DynamicMetaTagger:
         y = [rng.choice(["a", "b"], n).tolist() for n in lengths]
         weights = {"a": 5.0}
-        model = kind(decoder="softmax", class_weight=weights, **options)
+        model = kind(network_options=SOFTMAX, class_weight=weights, **options)
     else:
         y = np.where(lengths % 3 == 0, "a", "b")
         model = kind(class_weight={"a": 5.0}, train_options=OPTIONS, **options)

@@ -28,10 +28,12 @@ def test_a_mix_that_was_learned_can_be_given(texts):
     learned = DynamicMetaEmbedding(
         "task",
         projection_dim=None,
-        activation=None,
-        mixer="published",
-        layer_norm=True,
-        mix_penalty=0.01,
+        network_options={
+            "activation": None,
+            "mixer": "published",
+            "layer_norm": True,
+            "mix_penalty": 0.01,
+        },
         **NET,
     ).fit(layers, y)
     weights = learned.layer_weights_

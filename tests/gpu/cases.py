@@ -34,7 +34,8 @@ from .. import tiny_bert, tiny_elmo
 
 N_ROWS = 24
 BOTH = ("float32", "bfloat16")
-OFF = {"embedding_dropout": 0.0, "encoder_dropout": 0.0, "head_dropout": 0.0}
+OFF = {"embedding_dropout": 0.0, "head_dropout": 0.0}
+PUBLISHED = {"mixer": "published"}
 
 
 class Case(NamedTuple):
@@ -196,14 +197,16 @@ def mixer(attention, levels=("type", "type"), dims=(24, 40), **options):
 
 
 MIXERS = {
-    "task": mixer("task", mix_penalty=0.01),
+    "task": mixer("task", network_options={"mix_penalty": 0.01}),
     "word": mixer("word"),
     "context": mixer("context"),
     "uniform": mixer("uniform"),
-    "sigmoid": mixer("word", gate="sigmoid"),
-    "published": mixer("word", mixer="published"),
-    "published context": mixer("context", mixer="published"),
-    "layer norm": mixer("word", layer_norm=True, activation=None),
+    "sigmoid": mixer("word", network_options={"gate": "sigmoid"}),
+    "published": mixer("word", network_options=PUBLISHED),
+    "published context": mixer("context", network_options=PUBLISHED),
+    "layer norm": mixer(
+        "word", network_options={"layer_norm": True, "activation": None}
+    ),
     "no projection": mixer("word", dims=(24, 24), projection_dim=None),
     "levels": mixer("word", ("type", "token", "sequence"), (24, 40, 16)),
     "sequences": mixer("word", ("sequence", "sequence")),
@@ -221,7 +224,9 @@ def encoder(name, **options):
 
 
 ENCODERS = {
-    "conv": encoder("conv", encoder_dim=(24, 16), conv_widths=(1, 4)),
+    "conv": encoder(
+        "conv", encoder_dim=(24, 16), network_options={"conv_widths": (1, 4)}
+    ),
     "bilstm-max": encoder("bilstm-max", encoder_dim=(24, 16)),
     "mean": encoder("mean"),
     "max": encoder("max"),
@@ -267,7 +272,7 @@ PREDICTORS = {
     "word embedding": Case(embedding),
     "crf": tagger(),
     "crf with scheme": tagger(scheme="IOB2"),
-    "softmax tagger": tagger(decoder="softmax"),
+    "softmax tagger": tagger(network_options={"decoder": "softmax"}),
 }
 
 

@@ -53,19 +53,23 @@ TRAINED = {"trainable": TrainableCharacters(), **SMALL_NET}
 MODELS = {
     "conv": cases.classifier(encoder="conv", encoder_dim=(8, 4)),
     "bilstm-max": cases.classifier(encoder="bilstm-max"),
-    "gru": cases.classifier(encoder="gru", encoder_dim=(8, 4), encoder_dropout=0.2),
+    "gru": cases.classifier(
+        encoder="gru", encoder_dim=(8, 4), network_options={"encoder_dropout": 0.2}
+    ),
     "max": cases.classifier(encoder="max"),
     "context": cases.classifier("context", encoder="mean"),
     "task": cases.classifier("task", encoder="mean"),
     "uniform": cases.classifier("uniform", encoder="mean"),
-    "published": cases.classifier(encoder="mean", mixer="published"),
+    "published": cases.classifier(encoder="mean", network_options=cases.PUBLISHED),
     "characters": DynamicMetaClassifier(**TRAINED),
     "pairs": cases.classifier(encoder="bilstm-max"),
     "label sets": cases.classifier(encoder="max"),
     "numbers": DynamicMetaRegressor(**SMALL_NET),
     "embedding": DynamicMetaEmbedding(**SMALL_NET),
     "crf": DynamicMetaTagger(**SMALL_NET, encoder_dim=8, scheme="IOB2"),
-    "softmax": DynamicMetaTagger(**SMALL_NET, encoder_dim=8, decoder="softmax"),
+    "softmax": DynamicMetaTagger(
+        **SMALL_NET, encoder_dim=8, network_options={"decoder": "softmax"}
+    ),
 }
 
 

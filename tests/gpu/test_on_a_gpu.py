@@ -23,6 +23,7 @@ from .compare import differences, exact_products
 
 pytestmark = pytest.mark.gpu
 ROOT = Path(__file__).parents[2]
+PENALTY = {"mix_penalty": 0.1}
 
 
 def model(device, **options):
@@ -143,7 +144,7 @@ STEPS = {
     "bilstm-max": {},
     "gru": {"encoder": "gru"},
     "context": {"encoder": "mean", "attention": "context"},
-    "task": {"encoder": "max", "attention": "task", "mix_penalty": 0.1},
+    "task": {"encoder": "max", "attention": "task", "network_options": PENALTY},
     "bfloat16": {"train_options": {"dtype": "bfloat16"}},
 }
 

@@ -31,7 +31,7 @@ KNOWN = {"good": [1.0, 0.0], "bad": [0.0, 1.0], "film": [0.5, 0.5]}
 FRAME = pd.DataFrame({"n": np.arange(24.0), "text": TEXTS})
 FIT = {
     "projection_dim": 3,
-    "activation": None,  # no vector is zero
+    "network_options": {"activation": None},  # no vector is zero
     "encoder": "mean",
     "max_epochs": 1,
     "random_state": 0,

@@ -1,5 +1,7 @@
 """TrainableSource: base class of sources that are trained with a network."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from sklearn.base import BaseEstimator

@@ -94,8 +94,8 @@ def test_rare_tokens_and_ngrams_are_unknown(ngram, n_rows):
             {"min_count": 2},
             "no token of 2 sequences occurs min_count=2",
         ),
-        ([["a"]], {"ngram": 0}, "'ngram' parameter"),
-        ([["a"]], {"dim": 0}, "'dim' parameter"),
+        ([["a"], ["b"]], {"ngram": 0}, "'ngram' parameter"),
+        ([["a"], ["b"]], {"dim": 0}, "'dim' parameter"),
     ],
 )
 def test_nothing_to_learn_raises(rows, options, message):
@@ -180,7 +180,8 @@ def test_rows_of_weight_zero_have_no_vectors():
 def test_tokens_of_the_held_out_part_alone_have_zero_vectors():
     rows = [["a", f"t{i}"] for i in range(20)]
     learned = [("own", TrainableTokens(4)), ("pairs", TrainableTokens(4, ngram=2))]
-    options = {"early_stopping": True, "validation_fraction": 0.2, "max_epochs": 2}
+    options = {"early_stopping": True, "max_epochs": 2}
+    options["train_options"] = {"validation_fraction": 0.2}
     model = net(learned=learned, **options).fit(rows, [0, 1] * 10)
     for name, n_trained in (("own", 17), ("pairs", 16)):
         vectors = model.trained_[name].vectors.weight.detach()
