@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError, SkipTestWarning
-from sklearn.utils import estimator_checks as sklearn_checks
 from sklearn.utils import get_tags
 
 from ..sequences import Block, EmbeddedSequences, TokenSequences
@@ -83,8 +82,10 @@ def check_estimator(estimator: Any) -> None:
             f"{type(estimator).__name__} takes numbers or pairs, or predicts tags. For "
             "numbers, use check_estimator of scikit-learn."
         )
+    from sklearn.utils import estimator_checks as of_sklearn  # loads many of its parts
+
     with warnings.catch_warnings(action="ignore", category=SkipTestWarning):
-        sklearn_checks.check_estimator(estimator)
+        of_sklearn.check_estimator(estimator)
     _check_output(estimator)
     _check_rows(estimator)
     _check_state(estimator)
