@@ -361,8 +361,8 @@ def _elmo_files(sizes):
         import h5py  # noqa: F401
     except ImportError as error:
         raise Skipped("needs h5py") from error
+    from sk_metaembed.sources.elmo._model_files import weight_shapes
     from sk_metaembed.sources.elmo._options import ElmoOptions
-    from sk_metaembed.sources.elmo._weight_files import weight_shapes
     from sk_metaembed.sources.elmo.language_model._model_files import write_model
 
     dim, cells = sizes.elmo

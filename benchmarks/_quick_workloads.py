@@ -456,7 +456,7 @@ def elmo(folder):
     options = make_options("small")
     weights = random_weights(options)
     files = elmo_speed.write_model(folder, options, weights)
-    source = ElmoEmbedding(*files, output="layers", device="cpu").fit(tokens[:1])
+    source = ElmoEmbedding(*files, device="cpu").fit(tokens[:1])
     plain = PlainElmo(options, weights, "cpu", shrinking=True)
     return lambda: source.transform(tokens), lambda: plain(rows)
 

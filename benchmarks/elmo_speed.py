@@ -26,8 +26,8 @@ import torch.nn.functional as F
 
 from sk_metaembed import ElmoEmbedding, TokenSequences
 from sk_metaembed.sources.elmo import _network
+from sk_metaembed.sources.elmo._model_files import cell_key, weight_shapes
 from sk_metaembed.sources.elmo._options import ElmoOptions
-from sk_metaembed.sources.elmo._weight_files import cell_key, weight_shapes
 from sk_metaembed.sources.elmo.language_model._model_files import write_model
 
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
@@ -223,7 +223,6 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         source = ElmoEmbedding(
             *write_model(folder, options, weights),
-            output="layers",
             device=args.device,
             dtype=args.dtype,
             batch_tokens=args.batch_tokens,

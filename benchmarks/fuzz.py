@@ -40,8 +40,8 @@ with atheris.instrument_imports(**SEEN):
     import sk_metaembed.persistence._structure as structure_file
     import sk_metaembed.pooling
     import sk_metaembed.sources._cache as sentence_cache
+    import sk_metaembed.sources.elmo._model_files as weights_file
     import sk_metaembed.sources.elmo._options as options_file
-    import sk_metaembed.sources.elmo._weight_files as weights_file
     import sk_metaembed.sources.elmo.language_model._language_model
     import sk_metaembed.sources.elmo.language_model._model_files
     import sk_metaembed.vectors._convert as convert

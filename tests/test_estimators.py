@@ -135,7 +135,7 @@ VARIANTS = [
     sk.ContrastiveEmbedding(
         TinyBert(), n_steps=2, batch_size=4, max_length=32, preprocess=None
     ),
-    sk.ElmoEmbedding(**ELMO, output="elmo", preprocess="center"),
+    sk.ElmoEmbedding(**ELMO, layers=(0, 2), preprocess="center"),
     sk.SourceSelector(END, tol=0.01, direction="backward", by="block", cv=2),
     sk.EmbeddingUnion(
         [*SOURCES, ("context", sk.FunctionEmbedding(in_context, level="token"))],

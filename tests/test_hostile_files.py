@@ -99,8 +99,8 @@ def test_arrays_that_are_elsewhere_or_too_large(kind, match, elmo, weights):
     cut=st.floats(0.3, 1.5),
 )
 def test_damaged_hdf5(changes, cut, elmo, weights):
+    from sk_metaembed.sources.elmo._model_files import read_weights
     from sk_metaembed.sources.elmo._options import read_options
-    from sk_metaembed.sources.elmo._weight_files import read_weights
 
     data = bytearray(elmo[1].read_bytes())
     for place, value in changes:

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
+from sk_metaembed.sources.elmo._model_files import weight_shapes
 from sk_metaembed.sources.elmo._options import ElmoOptions
-from sk_metaembed.sources.elmo._weight_files import weight_shapes
 from sk_metaembed.sources.elmo.language_model._model_files import write_model
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="sk_metaembed-tiny-elmo-")
@@ -56,6 +56,27 @@ class TinyElmo(os.PathLike):
 
     def __repr__(self):
         return f"TinyElmo({self.which!r})"
+
+
+def carry_state(network, batches):
+    """Yield the layers of each batch, whose rows start in the states of the last."""
+    import torch
+
+    o = network.options
+    states = np.zeros((o.n_layers, 2, 0, o.projection_dim + o.cell_dim), np.float32)
+    for batch in batches:
+        n_new = max(0, len(batch) - states.shape[2])
+        states = np.pad(states, [(0, 0), (0, 0), (0, n_new), (0, 0)])
+        words = [word for sentence in batch for word in sentence]
+        table = torch.cat([network.encoder.marks(), network.encoder(words)])
+        lengths = np.array(list(map(len, batch)))
+        ends = np.cumsum(lengths)
+        used = np.flatnonzero(lengths)
+        rows = [np.arange(ends[i] - lengths[i], ends[i]) + 2 for i in used]
+        layers, states[:, :, used] = network.layers(
+            table, rows, None, states[:, :, used]
+        )
+        yield [layer.numpy() for layer in layers]
 
 
 class Oracle:

@@ -86,10 +86,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     with initial values :math:`s = 0` and :math:`\gamma = 1`, and ``mix_penalty`` times
     :math:`|s|^2` added to the loss. The published form has neither projection nor ReLU
     nor standardization: ``projection_dim=None`` and
-    ``network_options={"activation": None, "mixer": "published"}``. A
-    mix of the layers of an `ElmoEmbedding` that was learned in this form can be passed
-    to one with ``output="elmo"``: the logarithms of `layer_weights_` as
-    ``mix_weights``, `gamma_` as ``gamma``, and the same ``layer_norm``.
+    ``network_options={"activation": None, "mixer": "published"}``.
 
     A classifier behind the net is fitted on vectors that are adapted to its own labels:
     a net that fits the training data too well makes it overconfident, trees above all.

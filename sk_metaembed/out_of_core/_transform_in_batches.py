@@ -127,11 +127,6 @@ def transform_in_batches(
     --------
     sk_metaembed.save : Save the pipeline for other processes.
 
-    Notes
-    -----
-    State that a pipeline carries from one call to the next, such as that of an
-    `ElmoEmbedding` with ``stateful=True``, depends on the batches and should be off.
-
     Examples
     --------
     >>> import tempfile

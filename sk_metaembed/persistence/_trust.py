@@ -43,7 +43,6 @@ CLASSES = {
     "sequences._token_sequences": ("RowInfo",),
     "sources._base": ("Preprocessing",),
     "sources.distillation._distilled": ("Student",),
-    "sources.elmo._forward": ("ElmoOutputSpec",),
     "sources.elmo._options": ("ElmoOptions",),
     "sources.trainable._characters": ("CharacterSpec",),
     "sources.trainable._positions": ("PositionSpec",),

@@ -383,8 +383,7 @@ def language_model(softmax):
 
 ELMO = {
     "elmo": elmo(),
-    "elmo mean": elmo(output="default"),
-    "elmo stateful": elmo(stateful=True, layer_norm=True, output="elmo"),
+    "elmo, last layer": elmo(layers=(2,)),
     "language model": language_model("full"),
     "language model, adaptive": language_model("adaptive"),
 }

@@ -245,7 +245,7 @@ class TestElmo:
                 load(save(source, tmp_path / "a.skm", bundle=False)),
             ):
                 assert other.transform(TEXTS) == expected
-        assert make_embedding(folder, output="elmo").output == "elmo"
+        assert make_embedding(folder, layers=(1,)).layers == (1,)
 
     def test_others_are_named(self, tmp_path, files):
         def fails(match, error=ValueError, place=files[0].parent):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from numbers import Real
+from collections.abc import Sequence
 from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from ..._core._estimators import rollback_on_error
-from ..._core._sklearn import Interval, StrOptions, fit_context
+from ..._core._sklearn import StrOptions, fit_context
 from ..._core._typing import StrPath, Texts
 from ..._io._handle import shared
 from ..._training._device import resolve_device
@@ -21,7 +19,7 @@ from .._base import Preprocess, shares_known, used_types
 from .._contextual import ContextualEmbedding, sentence_blocks
 from .._fingerprint import fingerprint_of
 from .._sentences import SentenceRows, VectorKind, distinct_sentences
-from ._forward import ElmoForward, make_output_spec
+from ._forward import ElmoForward, check_layers
 from ._model import ElmoModel, ElmoSpec
 from ._texts import TextSplitter, align_words, split_at_spaces, texts_with_words
 
@@ -48,24 +46,10 @@ class ElmoEmbedding(ContextualEmbedding):
         Path or URL of the HDF5 file, None if `options` is a folder or zip archive. A
         URL is downloaded once; append ``#sha256=`` and the checksum to reject any other
         file.
-    output : str, default="layers"
-        "layers" returns one block per layer, to be combined or mixed by
-        `DynamicMetaEmbedding`: "layer0", the words without context, and one per LSTM
-        layer. The outputs of the TensorFlow Hub module are available by its names:
-        "word_emb", the words without context; "lstm_outputs1" and "lstm_outputs2";
-        "elmo", the mix of all layers; "default", its mean over the sequence.
-    mix_weights : array-like of shape (n_layers + 1,), default=None
-        For "elmo" and "default": weights of the layers before a softmax. None for equal
-        shares; ``np.log(shares)`` for given ones.
-    gamma : float, default=1.0
-        Factor of the mix.
-    layer_norm : bool, default=False
-        Normalize each token's vector to mean 0 and variance 1 in each layer before
-        mixing.
-    stateful : bool, default=False
-        Start row i from the LSTM state in which row i of the previous call ended, as
-        the original implementations do from batch to batch. Vectors then depend on
-        previous calls; see Notes.
+    layers : tuple of int, default=None
+        The layers to return, one block each: 0 for the words without context, "layer0",
+        and 1 to `n_layers_` for the LSTM layers. None returns all layers, to be
+        averaged by `AverageMetaEmbedding` or mixed by `DynamicMetaEmbedding`.
     device : str, default="auto"
         "cpu", "cuda" or another torch device; "auto" uses a GPU if there is one.
     dtype : {"float32", "float16", "bfloat16"}, default="float32"
@@ -93,12 +77,10 @@ class ElmoEmbedding(ContextualEmbedding):
     n_layers_ : int
         Number of LSTM layers of the model.
     projection_dim_ : int
-        Dimension of each direction. Blocks have twice that dimension, "word_emb" once.
+        Dimension of each direction. Blocks have twice that dimension.
     n_truncated_words_ : int
         Number of distinct training words, as ELMo splits them, that are longer than the
         model reads.
-    layer_weights_ : dict of str to float
-        Weight of each layer in "elmo" and "default"; they sum to 1.
     fingerprint_ : str
         Fingerprint of weights and options; the key of the cache.
     coverage_ : dict
@@ -114,8 +96,8 @@ class ElmoEmbedding(ContextualEmbedding):
     FileNotFoundError
         If a file does not exist or cannot be downloaded.
     ValueError
-        If a file is corrupt, options and weights do not match, or `output` is unknown;
-        the message names the file and the key.
+        If a file is corrupt, options and weights do not match, or the model lacks one
+        of the `layers`; the message names the file and the key.
     ImportError
         If h5py is not installed.
 
@@ -137,18 +119,15 @@ class ElmoEmbedding(ContextualEmbedding):
     `TokenSequences` with original texts, from a `Tokenizer` or in an `EmbeddingUnion`,
     is read as ELMo was trained: the original text with its case, and each punctuation
     mark as a word. A token gets the mean of the words that overlap its characters,
-    usually one; "default" is the mean over all words of the text. "layer0" and
-    "word_emb" are then at the token level. Token lists are read as they are: for a
-    model that was trained on other tokens, pass ``tokens.to_list()``.
+    usually one, and "layer0" is then at the token level. Token lists are read as they
+    are: for a model that was trained on other tokens, pass ``tokens.to_list()``.
 
-    The mix is ``gamma * sum_k softmax(mix_weights)_k h_k`` over the layers ``h_k``,
-    where ``h_0`` is the word vector concatenated with itself.
+    "layer0" is the word vector concatenated with itself, because both directions begin
+    with it.
 
     AllenNLP and bilm-tf carry LSTM states from one batch to the next, so a sentence has
     different vectors the second time, and published vectors are reproduced by one order
-    of batches only. Here no state is carried, unless ``stateful=True``: then each call
-    of `transform` is a batch, as many rows are carried as the longest batch so far
-    has, and `reset_states` and `fit` discard the states.
+    of batches only. Here each sentence starts without state.
 
     Words are read in NFC and truncated to 48 bytes of UTF-8, as in training. Lone
     surrogates, which UTF-8 cannot encode, are omitted.
@@ -166,7 +145,7 @@ class ElmoEmbedding(ContextualEmbedding):
     >>> import numpy as np
     >>> from sk_metaembed import ElmoEmbedding
     >>> from sk_metaembed.sources.elmo._options import ElmoOptions
-    >>> from sk_metaembed.sources.elmo._weight_files import weight_shapes
+    >>> from sk_metaembed.sources.elmo._model_files import weight_shapes
     >>> from sk_metaembed.sources.elmo.language_model._model_files import write_model
     >>> options = ElmoOptions(
     ...     projection_dim=4, cell_dim=6, n_layers=2, cell_clip=3, proj_clip=3,
@@ -181,26 +160,15 @@ class ElmoEmbedding(ContextualEmbedding):
     >>> [(block.name, block.level, block.values.shape) for block in embedded.blocks]
     [('layer0', 'type', (5, 8)), ('layer1', 'token', (7, 8)),
      ('layer2', 'token', (7, 8))]
-    >>> source.set_params(output="default").fit_transform(["the bank"]).blocks
-    (Block('default', level='sequence', shape=(1, 8), known=100.0%),)
-
-    With ``stateful=True``, a call starts from the states of the previous one:
-
-    >>> stateful = source.set_params(stateful=True).fit(["a bank"])
-    >>> first, second = stateful.transform(["a bank"]), stateful.transform(["a bank"])
-    >>> first == second, first == stateful.reset_states().transform(["a bank"])
-    (False, True)
+    >>> source.set_params(layers=(2,)).fit_transform(["the bank"]).blocks
+    (Block('layer2', level='token', shape=(2, 8), known=100.0%),)
     >>> folder.cleanup()
     """
 
     _parameter_constraints: dict = {
         "options": [str, os.PathLike],
         "weights": [str, os.PathLike, None],
-        "output": [str],
-        "mix_weights": ["array-like", None],
-        "gamma": [Interval(Real, None, None, closed="neither")],
-        "layer_norm": ["boolean"],
-        "stateful": ["boolean"],
+        "layers": [tuple, list, None],
         "dtype": [StrOptions({"float32", "float16", "bfloat16"})],
     }
     _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 8192, 65_536
@@ -210,11 +178,7 @@ class ElmoEmbedding(ContextualEmbedding):
         options: StrPath,
         weights: StrPath | None = None,
         *,
-        output: str = "layers",
-        mix_weights: ArrayLike | None = None,
-        gamma: float = 1.0,
-        layer_norm: bool = False,
-        stateful: bool = False,
+        layers: Sequence[int] | None = None,
         device: str = "auto",
         dtype: Literal["float32", "float16", "bfloat16"] = "float32",
         batch_tokens: int | None = None,
@@ -227,11 +191,7 @@ class ElmoEmbedding(ContextualEmbedding):
     ) -> None:
         self.options = options
         self.weights = weights
-        self.output = output
-        self.mix_weights = mix_weights
-        self.gamma = gamma
-        self.layer_norm = layer_norm
-        self.stateful = stateful
+        self.layers = layers
         self.device = device
         self.dtype = dtype
         self.batch_tokens = batch_tokens
@@ -268,25 +228,11 @@ class ElmoEmbedding(ContextualEmbedding):
             self._fit_model(aligned.words)
             self._preprocessings = {}
             self.coverage_ = shares_known(tokens, aligned.rows >= 0)
-            dim = self.projection_dim_
-            dim = dim if self.output == "word_emb" else 2 * dim
-            self.dims_ = dict.fromkeys(self._output_spec.block_names, dim)
+            names = [f"layer{k}" for k in self._layers]
+            self.dims_ = dict.fromkeys(names, 2 * self.projection_dim_)
         else:
             self._learn(tokens, y)
-        self.reset_states()
         self.n_missing_ = count_missing(tokens)
-        return self
-
-    def reset_states(self) -> Self:
-        """Discard the states of ``stateful=True``; the next call starts from zeros.
-
-        Returns
-        -------
-        ElmoEmbedding
-            The source itself.
-        """
-        check_is_fitted(self)
-        self._states = None
         return self
 
     def _read(self, X):
@@ -298,12 +244,6 @@ class ElmoEmbedding(ContextualEmbedding):
 
     def _fit_model(self, words):
         """Open the model and resolve the options; `words` are the words of the data."""
-        self._fitted_stateful = self.stateful
-        if self.stateful and self.cache is not None:
-            raise ValueError(
-                "with stateful=True the vectors of a sentence depend on the rows "
-                "before it and cannot be cached. Use cache=None."
-            )
         weights = None if self.weights is None else os.fspath(self.weights)
         device = str(resolve_device(self.device))
         spec = ElmoSpec(os.fspath(self.options), weights, device, self.dtype)
@@ -311,36 +251,32 @@ class ElmoEmbedding(ContextualEmbedding):
         options = model.options
         self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim
         self.n_truncated_words_ = model.count_truncated(words)
-        self._output_spec = make_output_spec(
-            self.output, self.mix_weights, self.gamma, self.layer_norm, self.n_layers_
-        )
-        names = (f"layer{k}" for k in range(self.n_layers_ + 1))
-        self.layer_weights_ = dict(zip(names, self._output_spec.shares, strict=True))
+        self._layers = check_layers(self.layers, self.n_layers_)
         self.fingerprint_ = fingerprint_of(
             {"version": _VERSION, "model": model.fingerprint}
         )
-        self._states = None
 
     def _embed(self, tokens):
-        model, split, spec = self._model, TextSplitter(), self._output_spec
-        budget = self._budget(model.device_type)
-        kinds = spec.kinds(2 * self.projection_dim_)
-        found = _find_sentences(
-            tokens, kinds, split, merge_equal=not self._fitted_stateful
-        )
+        model, split = self._model, TextSplitter()
+        budget, dim = self._budget(model.device_type), 2 * self.projection_dim_
+        in_context = [k for k in self._layers if k]
+        kinds = [VectorKind(f"layer{k}", dim) for k in in_context]
+        if tokens.texts is None:
+            found = distinct_sentences(tokens)
+        else:
+            found = texts_with_words(tokens, split)
         rows = SentenceRows(tokens, *found, kinds, memory_limit=self.memory_limit)
         blocks = []
         with self._opened(rows) as (cache, bar):
             most_rows = 128 if model.device_type == "cpu" else 512
-            compute = ElmoForward(model, spec, split, budget, most_rows, bar.update)
-            if spec.has_words:
+            compute = ElmoForward(
+                model, in_context, split, budget, most_rows, bar.update
+            )
+            if 0 in self._layers:
                 blocks.append(self._words(cache, tokens, compute, split))
-            if kinds and self._fitted_stateful:
-                blocks += self._stateful_blocks(rows, len(tokens), compute)
-            elif kinds:
+            if kinds:
                 blocks += sentence_blocks(cache, rows, compute, slice_tokens=2 * budget)
-        names = spec.block_names
-        return [block.rename(name) for block, name in zip(blocks, names, strict=True)]
+        return blocks
 
     def _words(self, cache, tokens, compute, split):
         """Return the block of words, cached as sentences of one word."""
@@ -351,42 +287,10 @@ class ElmoEmbedding(ContextualEmbedding):
         kinds = [VectorKind("word", self.projection_dim_)]
         rows = SentenceRows(single_words, *distinct_sentences(single_words), kinds)
         (block,) = sentence_blocks(cache, rows, compute.words, slice_tokens=8192)
-        table = block.values
-        if self._output_spec.output == "layers":  # both directions begin with the words
-            table = np.tile(table, (1, 2))
+        table = np.tile(block.values, (1, 2))  # both directions begin with the words
         if tokens.texts is None:
-            return adopt_block("word", table, "type", block.known)
+            return adopt_block("layer0", table, "type", block.known)
         means = [table[list(group)].mean(axis=0) for group in aligned.groups]
         # A table must not be empty, so a row of zeros serves texts without words.
         table = np.vstack([table, *means, np.zeros(table.shape[1], np.float32)])
-        return block_of_table("word", table, aligned.rows, "token")
-
-    def _stateful_blocks(self, rows, n_sequences, compute):
-        """Return the blocks, computed from the states of the previous call."""
-        if self._states is None or n_sequences > self._states.shape[2]:
-            o = self._model.options
-            shape = o.n_layers, 2, n_sequences, o.projection_dim + o.cell_dim
-            states = np.zeros(shape, np.float32)
-            if self._states is not None:
-                states[:, :, : self._states.shape[2]] = self._states
-            self._states = states
-        at = np.array([sequence for (sequence,) in rows.groups], dtype=np.int64)
-        states = self._states[:, :, at]
-        if len(at):
-            rows.scatter(np.arange(len(at)), compute(rows.sentences, states))
-        self._states[:, :, at] = states
-        return rows.blocks()
-
-
-def _find_sentences(tokens, kinds, split, *, merge_equal):
-    """Return the sentences to embed and their sequences: texts if they are known."""
-    if tokens.texts is None:
-        return distinct_sentences(tokens, merge_equal=merge_equal)
-    levels = {kind.level for kind in kinds}
-    return texts_with_words(
-        tokens,
-        split=split,
-        per_token="token" in levels,
-        per_text="sequence" in levels,
-        merge_equal=merge_equal,
-    )
+        return block_of_table("layer0", table, aligned.rows, "token")

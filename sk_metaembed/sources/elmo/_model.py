@@ -7,9 +7,8 @@ from ..._io._handle import file_states
 from .._contextual import NetworkModel
 from .._fingerprint import file_digest, fingerprint_of
 from ._character_ids import count_truncated
-from ._model_files import NAMES, absolute, find_files
+from ._model_files import NAMES, absolute, check_weights, find_files, read_weights
 from ._options import read_options
-from ._weight_files import check_weights, read_weights
 
 
 class ElmoSpec(NamedTuple):

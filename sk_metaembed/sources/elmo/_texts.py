@@ -48,11 +48,9 @@ class TextSplitter:
         return words.to_list(), [spans[start:stop] for start, stop in pairs]
 
 
-def texts_with_words(tokens, *, split, per_token, per_text, merge_equal):
+def texts_with_words(tokens, split):
     """Return the `distinct_texts` in which `split` finds words, with their groups."""
-    groups, sentences = distinct_texts(
-        tokens, per_token=per_token, per_text=per_text, merge_equal=merge_equal
-    )
+    groups, sentences = distinct_texts(tokens, per_token=True, per_text=False)
     nonempty = np.flatnonzero(split(sentences).lengths)
     return [groups[i] for i in nonempty], [sentences[i] for i in nonempty]
 

@@ -8,12 +8,20 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from sk_metaembed import ElmoEmbedding, load, save
+from sk_metaembed import ElmoEmbedding
 from sk_metaembed.sources import _base
 from sk_metaembed.sources.elmo import _embedding, _network
 
 from ...rounding import assert_close
-from ...tiny_elmo import OPTIONS, Oracle, files, random_weights, write, write_model
+from ...tiny_elmo import (
+    OPTIONS,
+    Oracle,
+    carry_state,
+    files,
+    random_weights,
+    write,
+    write_model,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*words are read up to:UserWarning")
 SENTENCES = [
@@ -98,68 +106,34 @@ def test_packed_matrices_give_the_same(monkeypatch, tmp_path):
 
 
 def test_both_directions_in_one_layer_give_the_same(monkeypatch, tmp_path):
-    expected = source(stateful=True).fit(SENTENCES)
-    expected = [expected.transform(SENTENCES) for _ in range(2)]
+    batches = [SENTENCES] * 2
+    expected = list(carry_state(source().fit(SENTENCES)._model.network, batches))
     # As on a GPU.
     monkeypatch.setattr(
         "sk_metaembed.sources.elmo._network._direction_groups", lambda device: [(0, 1)]
     )
-    step = ElmoEmbedding(*write(tmp_path), stateful=True).fit(SENTENCES)
-    assert len(step._model.network._layers[0]) == 1
-    for before in expected:
-        result = step.transform(SENTENCES)
-        for a, b in zip(before.blocks, result.blocks, strict=True):
-            assert_close(a.values, b.values)
+    network = ElmoEmbedding(*write(tmp_path)).fit(SENTENCES)._model.network
+    assert len(network._layers[0]) == 1
+    for before, after in zip(expected, carry_state(network, batches), strict=True):
+        for a, b in zip(before, after, strict=True):
+            assert_close(a, b)
 
 
-def test_layers_and_the_outputs_of_the_hub_module(layers):
+def test_layers(layers):
     result = source().fit_transform(SENTENCES)
-    outputs = {block.name: block for block in result.blocks}
-    for name in ("word_emb", "lstm_outputs1", "lstm_outputs2", "elmo", "default"):
-        (outputs[name],) = source(output=name).fit_transform(SENTENCES).blocks
-    assert {name: (block.level, block.dim) for name, block in outputs.items()} == {
-        "layer0": ("type", 8),
-        "layer1": ("token", 8),
-        "layer2": ("token", 8),
-        "word_emb": ("type", 4),
-        "lstm_outputs1": ("token", 8),
-        "lstm_outputs2": ("token", 8),
-        "elmo": ("token", 8),
-        "default": ("sequence", 8),
-    }
-    values = {name: block.values for name, block in outputs.items()}
-    codes = result.tokens.codes
-    np.testing.assert_array_equal(values["layer0"], np.tile(values["word_emb"], 2))
+    assert [(block.name, block.level, block.dim) for block in result.blocks] == [
+        ("layer0", "type", 8),
+        ("layer1", "token", 8),
+        ("layer2", "token", 8),
+    ]
+    for k, block in enumerate(result.blocks):
+        values = result.broadcast(block, "token").values
+        assert_close(values, rows_of(SENTENCES, layers, k))
+    for chosen in ([2, 0], (1,), (0,)):
+        some = source(layers=chosen).fit_transform(SENTENCES)
+        assert some == result.select([f"layer{k}" for k in sorted(chosen)])
     texts = source().fit_transform(["Don't  stop.\n", ""])
     assert texts.tokens.to_list() == [["Don't", "stop."], []]
-    assert_close(values["word_emb"][codes], rows_of(SENTENCES, layers, 0)[:, :4])
-    expected = [rows_of(SENTENCES, layers, k) for k in range(3)]
-    assert_close(values["layer1"], expected[1])
-    assert_close(values["lstm_outputs1"], expected[1])
-    assert_close(values["lstm_outputs2"], expected[2])
-    assert_close(values["elmo"], np.mean(expected, axis=0))
-    assert outputs["default"].known.tolist() == [bool(words) for words in SENTENCES]
-    for sentence, layer, row in zip(SENTENCES, layers, values["default"], strict=True):
-        assert_close(row, np.mean(layer, axis=(0, 1)) if sentence else np.zeros(8))
-
-
-def test_the_mix_is_gamma_times_softmax_weighted_layers(layers):
-    shares = np.array([0.2, 0.5, 0.3])
-    mixing = {"mix_weights": np.log(shares) + 7, "gamma": -2.0}
-    step = source(output="elmo", **mixing).fit(SENTENCES)
-    weights = dict(zip(["layer0", "layer1", "layer2"], shares, strict=True))
-    assert step.layer_weights_ == pytest.approx(weights)
-    expected = [rows_of(SENTENCES, layers, k) for k in range(3)]
-    mix = -2 * np.tensordot(shares, expected, axes=1)
-    assert_close(step.transform(SENTENCES).blocks[0].values, mix)
-    step = source(output="elmo", layer_norm=True, **mixing)
-    normed = [
-        (h - h.mean(1, keepdims=True)) / h.std(1, keepdims=True) for h in expected
-    ]
-    assert_close(
-        step.fit_transform(SENTENCES).blocks[0].values,
-        -2 * np.tensordot(shares, normed, axes=1),
-    )
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 10])
@@ -196,39 +170,25 @@ def test_equal_sentences_and_words_are_computed_once(monkeypatch):
     assert sorted(words) == sorted({word for s in SENTENCES for word in s})
 
 
-def test_state_is_carried_row_by_row(layers):
+def test_state_is_carried_row_by_row():
     oracle = Oracle(OPTIONS, random_weights(OPTIONS))
-    step = source(stateful=True).fit(SENTENCES)
+    network = source().fit(SENTENCES)._model.network
     batches = [SENTENCES[:2], SENTENCES, [[], ["queen", "the"]], SENTENCES[::-1]]
-    for batch in batches:
-        result = step.transform(batch)
+    for batch, result in zip(batches, carry_state(network, batches), strict=True):
         expected = [oracle.sentence(s, row=i) for i, s in enumerate(batch) if s]
         for k in (1, 2):
-            assert_close(result.blocks[k].values, rows_of(batch, expected, k))
-    first = step.reset_states().transform(SENTENCES)
-    assert_close(first.blocks[2].values, rows_of(SENTENCES, layers, 2))
-    again = step.transform(SENTENCES)
-    assert np.abs(first.blocks[2].values - again.blocks[2].values).max() > 1e-2
+            assert_close(result[k], rows_of(batch, expected, k))
 
 
-def test_states_are_saved(tmp_path):
-    step = source(stateful=True)
-    step.fit_transform(SENTENCES)
-    save(step, tmp_path / "elmo.skm")
-    loaded = load(tmp_path / "elmo.skm")
-    assert loaded.transform(SENTENCES[::-1]) == step.transform(SENTENCES[::-1])
-
-
-@pytest.mark.parametrize("output", ["layers", "default"])
-def test_the_cache_gives_the_same_without_computing(output, tmp_path, monkeypatch):
-    plain = source(output=output).fit_transform(SENTENCES)
-    step = source(output=output, cache=tmp_path)
+def test_the_cache_gives_the_same_without_computing(tmp_path, monkeypatch):
+    plain = source().fit_transform(SENTENCES)
+    step = source(cache=tmp_path)
     assert step.fit_transform(SENTENCES) == plain
     monkeypatch.setattr(_embedding.ElmoForward, "__call__", None)
     monkeypatch.setattr(_embedding.ElmoForward, "words", None)
     assert clone(step).fit_transform(SENTENCES[::-1])[::-1] == plain
-    with pytest.raises(TypeError):  # another mix is not there
-        source(output="elmo", gamma=2.0, cache=tmp_path).fit_transform(SENTENCES)
+    last = source(layers=(2,), cache=tmp_path).fit_transform(SENTENCES)
+    assert last == plain.select(["layer2"])
 
 
 def test_pickles_hold_no_weights_and_notice_other_ones(tmp_path):
@@ -278,32 +238,18 @@ def test_warns_of_words_that_are_cut(monkeypatch):
         assert source().fit(cut).n_truncated_words_ == 2
 
 
-@pytest.mark.parametrize(
-    ("output", "dims"),
-    [
-        ("layers", {"layer0": 8, "layer1": 8, "layer2": 8}),
-        ("word_emb", {"word_emb": 4}),
-        ("default", {"default": 8}),
-    ],
-)
-def test_fit_computes_nothing_unless_something_is_learned(output, dims, monkeypatch):
+@pytest.mark.parametrize("layers", [None, (1,)])
+def test_fit_computes_nothing_unless_something_is_learned(layers, monkeypatch):
     monkeypatch.setattr(_embedding.ElmoForward, "__call__", None)
-    step = source(output=output).fit(SENTENCES)
-    assert step.dims_ == dims
+    step = source(layers=layers).fit(SENTENCES)
+    assert step.dims_ == {f"layer{k}": 8 for k in layers or range(3)}
     assert step.coverage_ == {"types": 1.0, "tokens": 1.0}
     assert step.n_truncated_words_ == 2
     with pytest.raises(TypeError):
         source(preprocess="center").fit(SENTENCES)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"output": "lstm_outputs3"}, r"output must be .*'lstm_outputs2'.* 2 LSTM"),
-        ({"mix_weights": [1, 2]}, "mix_weights must be 3 finite numbers"),
-        ({"stateful": True, "cache": "folder"}, "cannot be cached"),
-    ],
-)
-def test_options_that_mean_nothing_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        source(**options).fit(SENTENCES)
+@pytest.mark.parametrize("layers", [(), (3,), (-1,), (0, 0), (1.5,), (True,)])
+def test_layers_that_the_model_lacks_are_refused(layers):
+    with pytest.raises(ValueError, match="layers must be .* 2 for the last LSTM"):
+        source(layers=layers).fit(SENTENCES)

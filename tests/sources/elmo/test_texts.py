@@ -17,7 +17,6 @@ TEXTS = [
     "Don't stop: 3.5% of the café!",
 ]
 ELMO_WORDS = Tokenizer(lowercase=False, punctuation=True)
-OUTPUTS = ["layers", "word_emb", "elmo", "default"]
 
 
 def source(**options):
@@ -25,12 +24,9 @@ def source(**options):
 
 
 def embed(X, **options):
-    """Return blocks by name, of all outputs."""
-    return {
-        block.name: block
-        for output in OUTPUTS
-        for block in source(output=output, **options).fit_transform(X).blocks
-    }
+    """Return blocks by name."""
+    blocks = source(**options).fit_transform(X).blocks
+    return {block.name: block for block in blocks}
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +40,7 @@ def layers():
 def test_tokens_get_the_words_in_their_places(layers):
     tokens = Tokenizer().transform(TEXTS)
     blocks = embed(tokens)
-    levels = {name: block.level for name, block in blocks.items()}
-    assert levels.pop("default") == "sequence"
-    assert set(levels.values()) == {"token"}
+    assert {block.level for block in blocks.values()} == {"token"}
     words = ELMO_WORDS.transform(TEXTS)
     for i, expected in enumerate(layers):
         spelled = [word.lower() for word in words[i]]
@@ -57,22 +51,10 @@ def test_tokens_get_the_words_in_their_places(layers):
             continue
         for k in range(3):
             assert_close(blocks[f"layer{k}"].values[rows], expected[k][selected])
-        assert_close(blocks["word_emb"].values[rows], expected[0][selected, :4])
-        assert_close(blocks["elmo"].values[rows], np.mean(expected, 0)[selected])
     # Both texts have the same tokens.
     assert tokens[0] == tokens[1]
     first, second = np.split(blocks["layer2"].values[: tokens.offsets[2]], 2)
     assert abs(first - second).max() > 0.1
-
-
-def test_the_mean_is_over_all_words_of_the_text(layers):
-    (block,) = (
-        source(output="default").fit_transform(Tokenizer().transform(TEXTS)).blocks
-    )
-    assert block.known.tolist() == [result is not None for result in layers]
-    for vector, result in zip(block.values, layers, strict=True):
-        expected = 0 if result is None else np.mean(result, 0).mean(0)
-        assert_close(vector, expected)
 
 
 def test_a_token_of_several_words_gets_their_mean(layers):

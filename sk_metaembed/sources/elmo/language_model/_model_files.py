@@ -13,14 +13,14 @@ import numpy as np
 
 from ...._io._atomic import atomic_path
 from ...._io._download import local_file
-from .._options import ElmoOptions, options_to_dict, read_options
-from .._weight_files import (
+from .._model_files import (
     array_types,
     import_h5py,
     open_hdf5,
     read_array,
     read_weights,
 )
+from .._options import ElmoOptions, options_to_dict, read_options
 from ._corpus import SPECIAL
 
 VOCABULARY = "vocab.txt"

@@ -7,8 +7,8 @@ from torch import nn
 from torch.nn import functional
 
 from ...._training._random import dropout
+from .._model_files import DIRECTIONS, cell_key, weight_shapes
 from .._network import encode_words
-from .._weight_files import DIRECTIONS, cell_key, weight_shapes
 
 
 class TrainableBiLM(nn.Module):
