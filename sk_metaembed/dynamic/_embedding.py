@@ -16,7 +16,7 @@ from .._core._inherited_docs import inherit_docs
 from .._core._sklearn import StrOptions
 from .._core._typing import RandomState
 from ..sequences import EmbeddedSequences, SequencePairs
-from ..sequences._api import adopt_block
+from ..sequences._api import block_without_copy
 from ._base import BaseDynamicMeta
 from ._inputs import Input, read_fit_input, tokens_and_blocks
 from ._parameters import Attention, ClassWeight, Encoder
@@ -242,7 +242,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         X = self._read_fitted(X)
         vectors = self._vectors(X)
         if self.output == "tokens":
-            return self._output(X, adopt_block("dynamic", *vectors))
+            return self._output(X, block_without_copy("dynamic", *vectors))
         return self._output(X, vectors.values)
 
     def _vectors(self, X):

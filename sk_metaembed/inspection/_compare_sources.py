@@ -35,7 +35,7 @@ from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..meta._api import reads_texts
 from ..pooling._api import sequence_blocks
 from ..sequences import EmbeddedSequences, Tokenizer
-from ..sequences._api import adopt_block, equal_rows, folds_case, without_case
+from ..sequences._api import block_without_copy, equal_rows, folds_case, without_case
 from ..sources import (
     EmbeddingUnion,
     FunctionEmbedding,
@@ -420,7 +420,7 @@ class _TextCandidates:
         if self._stack.estimator is None:
             values = [normalize_rows(each) for each in values]
         known = np.any([block.known for block in blocks], axis=0)
-        block = adopt_block(_CONCAT, np.hstack(values), "sequence", known)
+        block = block_without_copy(_CONCAT, np.hstack(values), "sequence", known)
         return EmbeddedSequences(embedded.tokens, [block])
 
 

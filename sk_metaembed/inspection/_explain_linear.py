@@ -5,7 +5,7 @@ affine function of the pooled vector. This function consists of all steps after 
 pooling. Its slopes are computed from differences of its values, at points at which it
 is then checked to be affine.
 
-The step that pools is recognized by its methods `word_parts` and `from_pooled`;
+The step that pools is recognized by its methods `pool_with_weights` and `from_pooled`;
 `Pooling` documents them.
 """
 
@@ -101,19 +101,21 @@ def exact_contributions(estimator, X, choose, background=None):
     `choose` returns the column to explain in each row of values (n_texts, n_columns).
     """
     steps = flat_steps(estimator)
-    place = next((i for i, s in enumerate(steps) if hasattr(s, "word_parts")), None)
+    place = next(
+        (i for i, s in enumerate(steps) if hasattr(s, "pool_with_weights")), None
+    )
     if place is None or not (hasattr(steps[-1], "coef_") or steps[-1] is steps[place]):
         return None
     before, pool, after = steps[:place], steps[place], steps[place + 1 :]
     embedded = apply_steps(before, X)
     if not isinstance(embedded, EmbeddedSequences):  # pairs
         return None
-    pooled, parts = pool.word_parts(embedded)
+    pooled, parts = pool.pool_with_weights(embedded)
     pooled = np.asarray(pooled, dtype=np.float64)
     function = _AfterPooling(pool, after, embedded[:1])
     reference = _reference(pool, after, pooled.shape[1])
     if background is not None:
-        mean = pool.word_parts(apply_steps(before, background))[0]
+        mean = pool.pool_with_weights(apply_steps(before, background))[0]
         reference = np.mean(mean, axis=0, dtype=np.float64)
     try:
         linear = linearize(function, reference, pooled)

@@ -24,7 +24,7 @@ from ..sequences import (
     check_texts,
     check_tokens,
 )
-from ..sequences._api import fill_missing, read_rows, trusted_tokens
+from ..sequences._api import fill_missing, read_rows, tokens_from_unchecked
 from ._explain_linear import Outputs
 
 
@@ -152,7 +152,7 @@ class _Tokens:
         if self._spans is not None:
             info = info._replace(texts=np.fromiter(texts, object))
         codes = self.tokens.codes[places]
-        tokens = trusted_tokens(self.tokens.types, codes, offsets, info)
+        tokens = tokens_from_unchecked(self.tokens.types, codes, offsets, info)
         if self.X is self.tokens:
             return tokens
         return self.X._select_tokens(tokens, places, np.array(rows))

@@ -17,8 +17,8 @@ from .._core._sklearn import fit_context
 from .._core._typing import Names
 from ..sequences import EmbeddedInputMixin, EmbeddedSequences, SequencesOutputMixin
 from ..sequences._api import (
-    adopt_block,
     block_dims,
+    block_without_copy,
     check_embedded,
     dimension_names,
 )
@@ -257,7 +257,7 @@ class BaseMetaEmbedding(BlocksTransformer):
             values, known = values
         else:
             known = np.logical_or.reduce([block.known for block in blocks])
-        return [adopt_block(self.block_name, values, blocks[0].level, known)]
+        return [block_without_copy(self.block_name, values, blocks[0].level, known)]
 
     def _set_out(self, outputs):
         self.dim_ = outputs[0].dim

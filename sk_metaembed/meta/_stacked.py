@@ -394,13 +394,13 @@ class _BaseStacked(
     @available_if(
         lambda self: all(FORMS[f].reads == "vectors" for f in self._forms.values())
     )
-    def word_parts(
+    def pool_with_weights(
         self, X: EmbeddedSequences
     ) -> tuple[NDArray[np.float32], list[tuple[Block, NDArray[np.float64] | None]]]:
         """Return the vectors that the models read, and the weight of each token.
 
-        As `Pooling.word_parts`, for `explain`. Only if all models read vectors of
-        sources: with ``tfidf=False`` and without `models` that read tokens.
+        As `Pooling.pool_with_weights`, for `explain`. Only if all models read vectors
+        of sources: with ``tfidf=False`` and without `models` that read tokens.
 
         Parameters
         ----------
@@ -417,7 +417,7 @@ class _BaseStacked(
             the scale.
         """
         sequences = self._rows(X).sequences
-        pooled, parts = Pooling().fit(sequences).word_parts(sequences)
+        pooled, parts = Pooling().fit(sequences).pool_with_weights(sequences)
         ends = np.cumsum([*self.dims_in_.values()])[:-1]
         vectors = np.split(pooled, ends, axis=1)
         row_of_token = sequences.tokens.segment_ids()
@@ -436,7 +436,7 @@ class _BaseStacked(
         Parameters
         ----------
         pooled : ndarray of shape (n_rows, dim)
-            Such as the vectors of `word_parts`, but any numbers.
+            Such as the vectors of `pool_with_weights`, but any numbers.
 
         Returns
         -------

@@ -406,7 +406,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         sums[bags.lengths == 0] = 1.0
         return bags._replace(weights=weights, divisors=sums)
 
-    def word_parts(
+    def pool_with_weights(
         self, X: EmbeddedSequences
     ) -> tuple[NDArray[np.float32], list[tuple[Block, NDArray[np.float64] | None]]]:
         """Return the pooled vectors, and the weight of each token in them.
@@ -452,7 +452,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         pooled : ndarray of shape (n_rows, n_features_out)
-            Such as the vectors of `word_parts`, but any numbers.
+            Such as the vectors of `pool_with_weights`, but any numbers.
 
         Returns
         -------

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..sequences._api import adopt_block
+from ..sequences._api import block_without_copy
 from ._pooling import Pooling
 
 
@@ -16,7 +16,7 @@ def sequence_blocks(embedded):
     ends = np.cumsum([block.dim for block in embedded.blocks])
     parts = np.split(values, ends[:-1], axis=1)
     return [
-        adopt_block(block.name, part, "sequence", _known(embedded.tokens, block))
+        block_without_copy(block.name, part, "sequence", _known(embedded.tokens, block))
         for block, part in zip(embedded.blocks, parts, strict=True)
     ]
 

@@ -1,6 +1,6 @@
 """What other rooms may use of this one, in addition to its public names."""
 
-from ._block import LEVELS, adopt_block, block_of_table
+from ._block import LEVELS, block_of_table, block_without_copy
 from ._columns import distinct_cells, read_columns, refuse_other_rows, rows_of_cells
 from ._equal_rows import equal_rows
 from ._html import display_word
@@ -39,5 +39,5 @@ from ._tags import (
     tag_classes,
     tags_to_spans,
 )
-from ._token_sequences import token_columns, trusted_tokens
+from ._token_sequences import token_columns, tokens_from_unchecked
 from ._validation import check_cells, count_missing, fill_missing, read_rows

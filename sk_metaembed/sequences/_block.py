@@ -96,8 +96,8 @@ class Block(Immutable):
         self._check_and_set(name, floats, level, mask)
 
     @classmethod
-    def _adopt(cls, name, values, level, known):
-        """Build from arrays that the caller gives up: checked, but not copied."""
+    def _without_copy(cls, name, values, level, known):
+        """Build from arrays that the caller will not use again: checked, not copied."""
         self = cls.__new__(cls)
         self._check_and_set(
             name, _as_floats(name, values), level, np.asarray(known, bool)
@@ -119,7 +119,7 @@ class Block(Immutable):
         )
 
     @classmethod
-    def _trusted(cls, name, values, level, known, rows=None):
+    def _from_unchecked(cls, name, values, level, known, rows=None):
         """Build from checked arrays; `values` is a table if there are `rows` of it."""
         self = cls.__new__(cls)
         self._set(name, values, level, known, rows)
@@ -132,13 +132,13 @@ class Block(Immutable):
         The table is read-only and finite, float32 or float16. Row -1 stands for an
         unknown vector, zeros.
         """
-        return cls._trusted(name, table, level, rows >= 0, read_only(rows))
+        return cls._from_unchecked(name, table, level, rows >= 0, read_only(rows))
 
     def __reduce__(self):
         # A copy: a read-only view would be pickled together with its writable base.
         # A memory map is left to the pickler: joblib's passes the file by name.
         values = self.values
-        return type(self)._trusted, (
+        return type(self)._from_unchecked, (
             self.name,
             values if is_temp_memmap(values) else np.array(values),
             self.level,
@@ -202,7 +202,7 @@ class Block(Immutable):
             own_rows = np.where(self.known, np.arange(len(table)), -1)
         if own_rows is not None:
             return self._of_table(self.name, table, own_rows[rows], level)
-        return self._trusted(self.name, table[rows], level, self.known[rows])
+        return self._from_unchecked(self.name, table[rows], level, self.known[rows])
 
     def _at(self, positions):
         """Return the values of some rows, without gathering the others."""
@@ -225,7 +225,7 @@ class Block(Immutable):
             Shares its arrays with this one.
         """
         table, rows = self._table_rows
-        return self._trusted(name, table, self.level, self.known, rows)
+        return self._from_unchecked(name, table, self.level, self.known, rows)
 
     def __eq__(self, other):
         if not isinstance(other, Block):
@@ -310,7 +310,7 @@ def _check_finite(name, values):
         )
 
 
-# Constructors for arrays that a source has made itself, and gives up: the first checks
-# them, the second does not.
-adopt_block = Block._adopt
+# Constructors for arrays that the caller will not use again: the first checks them, the
+# second does not.
+block_without_copy = Block._without_copy
 block_of_table = Block._of_table

@@ -157,7 +157,7 @@ def characters_of(words):
     codes = np.searchsorted(used, points).astype(np.int32)
     lengths = np.fromiter(map(len, padded), np.int64, len(padded))
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    return TokenSequences._trusted(types, codes, offsets), owners
+    return TokenSequences._from_unchecked(types, codes, offsets), owners
 
 
 def learn_positions(tokens, max_features):

@@ -86,7 +86,9 @@ def split_texts(texts, *, rule, split, prepare, locate):
         parts = (split(prepare(texts[part])) for part in chunks(len(texts)))
         tokens = TokenSequences.from_lists(chain.from_iterable(parts))
     else:
-        tokens = TokenSequences._trusted(*split_compiled(original, rule, prepare))
+        tokens = TokenSequences._from_unchecked(
+            *split_compiled(original, rule, prepare)
+        )
     return tokens._with_row_info(texts=original, prepare=prepare, locate=locate)
 
 

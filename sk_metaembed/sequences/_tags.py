@@ -124,7 +124,7 @@ def decode_tags(codes, classes, offsets):
 
     ``cross_val_predict`` can concatenate arrays of lists, but not lists of lists.
     """
-    rows = TokenSequences._trusted(classes, codes, offsets).to_list()
+    rows = TokenSequences._from_unchecked(classes, codes, offsets).to_list()
     return np.fromiter(rows, object, len(rows))
 
 

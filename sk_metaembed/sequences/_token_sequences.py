@@ -156,7 +156,7 @@ class TokenSequences(Rows[list[str]]):
         )
 
     @classmethod
-    def _trusted(cls, types, codes, offsets, row_info=NO_INFO):
+    def _from_unchecked(cls, types, codes, offsets, row_info=NO_INFO):
         """Build without checks, from arrays that fit together."""
         self = cls.__new__(cls)
         self._set(types, codes, offsets, row_info)
@@ -165,7 +165,7 @@ class TokenSequences(Rows[list[str]]):
     def _with_row_info(self, **info):
         """Return the same sequences with other information on their rows."""
         row_info = self._row_info._replace(**info)
-        return self._trusted(self.types, self.codes, self.offsets, row_info)
+        return self._from_unchecked(self.types, self.codes, self.offsets, row_info)
 
     def _with_words(self, words):
         """Return the same sequences over other words, one per type; equal ones merge.
@@ -176,7 +176,7 @@ class TokenSequences(Rows[list[str]]):
         codes = [places.setdefault(word, len(places)) for word in words]
         types = np.fromiter(places, object, len(places))
         codes = np.array(codes, dtype=np.int32)[self.codes]
-        return self._trusted(types, codes, self.offsets, self._row_info)
+        return self._from_unchecked(types, codes, self.offsets, self._row_info)
 
     @classmethod
     def from_lists(
@@ -217,10 +217,10 @@ class TokenSequences(Rows[list[str]]):
         types = np.fromiter(places, object, len(places))
         offsets = offsets_of(np.array(lengths, dtype=np.int64))
         row_info = _info_of_index(index, len(lengths))
-        return cls._trusted(types, np.concatenate(codes), offsets, row_info)
+        return cls._from_unchecked(types, np.concatenate(codes), offsets, row_info)
 
     def __reduce__(self):
-        return type(self)._trusted, (
+        return type(self)._from_unchecked, (
             np.array(self.types),
             np.array(self.codes),
             np.array(self.offsets),
@@ -335,7 +335,9 @@ class TokenSequences(Rows[list[str]]):
         position = np.zeros(self.n_types, dtype=np.int32)
         position[order] = np.arange(len(order), dtype=np.int32)
         codes = position[self.codes]
-        return self._trusted(self.types[order], codes, self.offsets, self._row_info)
+        return self._from_unchecked(
+            self.types[order], codes, self.offsets, self._row_info
+        )
 
     def _used_types(self):
         """Return the rows of the types that occur, in first-seen order."""
@@ -354,7 +356,9 @@ class TokenSequences(Rows[list[str]]):
     def _take(self, rows):
         positions, offsets = gather_index(self.offsets, rows)
         row_info = self._row_info.take(rows)
-        return self._trusted(self.types, self.codes[positions], offsets, row_info)
+        return self._from_unchecked(
+            self.types, self.codes[positions], offsets, row_info
+        )
 
     def __eq__(self, other):
         if not isinstance(other, TokenSequences):
@@ -496,5 +500,5 @@ def token_columns(tokens):
     }
 
 
-# A constructor for arrays that a source has made itself, and gives up.
-trusted_tokens = TokenSequences._trusted
+# A constructor for arrays that fit together and that the caller will not use again.
+tokens_from_unchecked = TokenSequences._from_unchecked

@@ -22,10 +22,10 @@ from .._io._temp_memmap import is_temp_memmap, memmap_zeros
 from ..sequences import Block, EmbeddedSequences, SequencesOutputMixin, check_tokens
 from ..sequences._api import (
     MISSING_CONSTRAINT,
-    adopt_block,
+    block_without_copy,
     count_missing,
     dimension_names,
-    trusted_tokens,
+    tokens_from_unchecked,
 )
 
 Preprocess: TypeAlias = Literal["unit", "center", "unit-center-unit", "all-but-the-top"]
@@ -323,7 +323,7 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
             values = memmap_zeros(block.values.shape, np.float32, name)
         values = preprocessing.apply(block.values, out=values)
         values[~block.known] = block.values[~block.known]
-        return adopt_block(block.name, values, block.level, block.known)
+        return block_without_copy(block.name, values, block.level, block.known)
 
     def _check_dims(self, blocks):
         dims = {block.name: block.dim for block in blocks}
@@ -362,7 +362,9 @@ def used_types(tokens):
         return tokens
     position = np.cumsum(used, dtype=np.int64) - 1
     codes = position[tokens.codes].astype(np.int32)
-    return trusted_tokens(tokens.types[used], codes, tokens.offsets, tokens._row_info)
+    return tokens_from_unchecked(
+        tokens.types[used], codes, tokens.offsets, tokens._row_info
+    )
 
 
 def no_tokens_error(n_rows, texts=None, blank=()):

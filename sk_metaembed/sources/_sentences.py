@@ -12,7 +12,7 @@ import numpy as np
 
 from .._core._arrays import gather_index, offsets_of
 from .._io._temp_memmap import memmap_zeros
-from ..sequences._api import adopt_block
+from ..sequences._api import block_without_copy
 
 _ROWS_PER_STEP = 256  # that are copied at once
 
@@ -235,7 +235,7 @@ class SentenceRows:
     def blocks(self):
         """Return one Block per kind."""
         return [
-            adopt_block(kind.name, values, kind.level, known)
+            block_without_copy(kind.name, values, kind.level, known)
             for kind, (values, known) in zip(self.kinds, self.results, strict=True)
         ]
 

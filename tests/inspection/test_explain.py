@@ -181,7 +181,7 @@ class Decay(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         self.dim_ = X.dim
         return self
 
-    def word_parts(self, X):
+    def pool_with_weights(self, X):
         offsets = X.tokens.offsets[:-1][X.tokens.segment_ids()]
         decay, rows = 0.5 ** (np.arange(X.tokens.n_tokens) - offsets), []
         parts = [(b, decay * X.broadcast(b, "token").known) for b in X.blocks]
@@ -196,7 +196,7 @@ class Decay(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         return pooled
 
     def transform(self, X):
-        return self.word_parts(X)[0]
+        return self.pool_with_weights(X)[0]
 
 
 def test_third_party_poolings_are_exact():

@@ -210,7 +210,7 @@ def test_sums_of_vectors_have_a_factor_per_token(level, weights):
     embedded = make(levels=(level, "sequence"))
     modes = ["mean", "max", "sum", "first", "last", "dct", "power-means"]
     pooling = Pooling(modes, weights=weights, powers=(1, 2), n_coefficients=3)
-    pooled, parts = pooling.fit(embedded).word_parts(embedded)
+    pooled, parts = pooling.fit(embedded).pool_with_weights(embedded)
     np.testing.assert_array_equal(pooled, pooling.transform(embedded))
     assert sum(block.dim for block, _ in parts) == pooled.shape[1]
     is_sum = [factors is not None for _, factors in parts]

@@ -16,7 +16,7 @@ from ..._core._typing import RandomState, Texts
 from ...sequences import EmbeddedSequences, TokenSequences, check_tokens
 from ...sequences._api import (
     Ngrams,
-    adopt_block,
+    block_without_copy,
     explained_token_errors,
     learn_ngrams,
     ngram_weights,
@@ -365,7 +365,7 @@ class DistilledEmbedding(BaseEmbedding):
 
     def _embed(self, tokens):
         values, known = self.student_.predict(tokens, self._base_vectors(tokens))
-        return adopt_block(self.block_name, values, "sequence", known)
+        return block_without_copy(self.block_name, values, "sequence", known)
 
     def _saved_attributes(self):
         """Return the attributes that files contain."""

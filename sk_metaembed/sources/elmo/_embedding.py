@@ -14,7 +14,12 @@ from ..._core._typing import StrPath, Texts
 from ..._io._handle import shared
 from ..._training._device import resolve_device
 from ...sequences import check_tokens
-from ...sequences._api import adopt_block, block_of_table, count_missing, trusted_tokens
+from ...sequences._api import (
+    block_of_table,
+    block_without_copy,
+    count_missing,
+    tokens_from_unchecked,
+)
 from .._base import Preprocess, shares_known, used_types
 from .._contextual import ContextualEmbedding, sentence_blocks
 from .._fingerprint import fingerprint_of
@@ -283,13 +288,13 @@ class ElmoEmbedding(ContextualEmbedding):
         aligned = align_words(tokens, split)
         ends = np.arange(len(aligned.words) + 1)
         codes = ends[:-1].astype(np.int32)
-        single_words = trusted_tokens(aligned.words, codes, ends)
+        single_words = tokens_from_unchecked(aligned.words, codes, ends)
         kinds = [VectorKind("word", self.projection_dim_)]
         rows = SentenceRows(single_words, *distinct_sentences(single_words), kinds)
         (block,) = sentence_blocks(cache, rows, compute.words, slice_tokens=8192)
         table = np.tile(block.values, (1, 2))  # both directions begin with the words
         if tokens.texts is None:
-            return adopt_block("layer0", table, "type", block.known)
+            return block_without_copy("layer0", table, "type", block.known)
         means = [table[list(group)].mean(axis=0) for group in aligned.groups]
         # A table must not be empty, so a row of zeros serves texts without words.
         table = np.vstack([table, *means, np.zeros(table.shape[1], np.float32)])

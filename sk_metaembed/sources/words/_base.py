@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core._arrays import is_immutable
 from ..._core._sklearn import StrOptions
-from ...sequences._api import adopt_block, block_of_table, canonical_words
+from ...sequences._api import block_of_table, block_without_copy, canonical_words
 from .._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, shares_known
 
 OOV: TypeAlias = Literal["zero", "mean", "subword", "error"]
@@ -200,7 +200,7 @@ class BaseWordEmbedding(BaseEmbedding):
             if self._oov_mean is not None:
                 values[~known] = self._oov_mean
                 known = np.ones_like(known)
-        return adopt_block(self.block_name, values, "type", known)
+        return block_without_copy(self.block_name, values, "type", known)
 
 
 def _words(words, form="NFC"):
