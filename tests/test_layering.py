@@ -52,7 +52,6 @@ GROUND = {"_core", "_io", "_kernels", "_linear", "_training"}
 # Other private modules that a room may import, each with the reason.
 OPEN = {
     "sequences._split_numba": "compiled code, loaded where it is called",
-    "meta._stacked_models": "loads scikit-learn's models, so it is imported in fit",
 }
 
 # Private attributes that other rooms read of an object, each with the reason.

@@ -1,4 +1,5 @@
 """A sum of models whose weights are learned out of fold (stacked generalization)."""
 
-from ._folds import MANY_ROWS, make_folds
-from ._training_rows import WeightedSumMixin, fit_on_folds, fit_part, row_weights
+from ._folds import make_folds
+from ._linear import LinearFit
+from ._weighted_sum import WeightedSumMixin, fit_on_folds, fit_part

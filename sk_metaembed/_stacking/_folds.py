@@ -74,6 +74,12 @@ def make_folds(cv, target, groups, copies, random_state):
     return Folds(pairs, held_out, groups, units)
 
 
+def row_weights(target, sample_weight):
+    """Return the weights of rows in comparisons, (n_rows,); 0 for rare classes."""
+    weights = target.is_common.astype(np.float64)
+    return weights if sample_weight is None else weights * sample_weight
+
+
 def given_pairs(cv, y, groups):
     """Return (train, test) of a splitter or an iterable, each row in one test part."""
     from sklearn.model_selection import check_cv

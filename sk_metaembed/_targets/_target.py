@@ -38,8 +38,13 @@ class Target:
         One class per row, a set of labels per row, numbers, or one class per token.
     classes : ndarray or None
         Classes, or the numbers of the labels; None for numbers.
-    n_outputs : int
-        Number of outputs of a network.
+    n_outputs, n_columns : int
+        Number of outputs of a network, and of columns of decision values.
+    column_labels : list
+        The label of each column of decision values: the second of two classes, all
+        classes or labels, or the numbers of the columns; "" for one column of numbers.
+    has_column_per_class : bool
+        Whether exactly one of the columns is 1 in each row.
     center, scale : ndarray of shape (n_columns,), or 0.0 and 1.0
         Mean and standard deviation of the columns of numbers; 0 and 1 for the others.
     y : ndarray of shape (n_rows,) or (n_rows, n_columns), or None
@@ -60,27 +65,15 @@ class Target:
     kind: str
     classes: np.ndarray | None = None
     n_outputs: int
+    n_columns: int
+    column_labels: list
+    has_column_per_class = False
     center: np.ndarray | float = 0.0
     scale: np.ndarray | float = 1.0
     y = columns = is_common = None
     loss: str
     score: str | None = None
     per_token = False
-
-    @property
-    def n_columns(self):
-        """The number of columns of decision values."""
-        return self.n_outputs
-
-    @property
-    def column_labels(self):
-        """The label of each column of decision values."""
-        return self.classes.tolist()
-
-    @property
-    def has_column_per_class(self):
-        """Whether exactly one of the columns is 1 in each row."""
-        return False
 
     def with_rows(self, y):
         """Return a copy that also contains the training rows, a checked y."""
@@ -151,21 +144,9 @@ class LabelTarget(Target):
     def __init__(self, y):
         self.classes = np.unique(y)
         self.n_outputs = len(self.classes)
-
-    @property
-    def n_columns(self):
-        """One for two classes."""
-        return 1 if self.n_outputs == 2 else self.n_outputs
-
-    @property
-    def column_labels(self):
-        """The second of two classes, or all classes."""
-        return self.classes[-self.n_columns :].tolist()
-
-    @property
-    def has_column_per_class(self):
-        """Whether there are more than two classes."""
-        return self.n_outputs > 2
+        self.n_columns = 1 if self.n_outputs == 2 else self.n_outputs
+        self.column_labels = self.classes[-self.n_columns :].tolist()
+        self.has_column_per_class = self.n_outputs > 2
 
     @property
     def n_common_classes(self):
@@ -288,8 +269,9 @@ class MultilabelTarget(Target):
     is_classification = True
 
     def __init__(self, y):
-        self.n_outputs, self.dtype = y.shape[1], y.dtype
-        self.classes = np.arange(self.n_outputs)
+        self.n_outputs = self.n_columns = y.shape[1]
+        self.classes, self.dtype = np.arange(self.n_outputs), y.dtype
+        self.column_labels = self.classes.tolist()
 
     def encode(self, y, name="y"):
         """Return the indicators as float32."""
@@ -373,13 +355,9 @@ class NumberTarget(Target):
     def __init__(self, y, weights=None):
         self.is_flat = y.ndim == 1
         columns = y.reshape(len(y), -1).astype(np.float64)
-        self.n_outputs = columns.shape[1]
+        self.n_outputs = self.n_columns = columns.shape[1]
+        self.column_labels = [*range(self.n_columns)] if self.n_columns > 1 else [""]
         self.center, self.scale = center_and_scale(columns, weights)
-
-    @property
-    def column_labels(self):
-        """The number of each column; an empty str for a single one."""
-        return [""] if self.n_outputs == 1 else [*range(self.n_outputs)]
 
     def encode(self, y, name="y"):
         """Return standardized numbers, float32 (n_rows, n_outputs)."""

@@ -42,7 +42,13 @@ from ..sequences import (
 )
 from ..sequences._api import equal_rows, tokens_of
 from ._ngram_features import token_features
-from ._stacked_rows import FORMS, StackRows, in_form, of_name
+from ._stacked_models import (
+    VIEWS,
+    StackRows,
+    fit_models,
+    scale_vectors,
+    vectors_of,
+)
 
 Input = EmbeddedSequences | TokenSequences | SequencePairs
 
@@ -51,12 +57,12 @@ _OF_TOKENS = "words", "chars", "ngrams", "positions"
 _SWITCH = {_CONCAT: "concat", **dict.fromkeys(_OF_TOKENS, "tfidf")}
 
 
-class Member(NamedTuple):
+class UnfittedModel(NamedTuple):
     """A model of a stack that is not fitted yet."""
 
     name: str
     estimator: Any  # None is a linear model whose penalty is chosen
-    forms: tuple[str, ...]  # of its rows, from which the best is chosen
+    views: tuple[str, ...]  # of its rows, from which the best is chosen
 
 
 class _BaseStacked(
@@ -231,8 +237,6 @@ class _BaseStacked(
         decisions : ndarray of shape (n_models, len(kept), n_columns)
             The out-of-fold predictions of each model for these rows.
         """
-        from ._stacked_models import fit_members
-
         self._check_models()
         rows = StackRows(X)
         training = self._training_rows(X, y, sample_weight, groups, self.cv)
@@ -248,28 +252,28 @@ class _BaseStacked(
         members = self._members(rows)
         names = [member.name for member in members]
         shared = target, training.folds, training.sample_weight
-        fitted = fit_members(members, rows, *shared, self.n_jobs)
+        fitted = fit_models(members, rows, *shared, self.n_jobs)
         decisions = np.stack([result.decisions for result in fitted])
         defaults = self._default_weights(members)
         are_given = [member.estimator is not None for member in members]
         models = {name: each.model for name, each in zip(names, fitted, strict=True)}
         self._learn_weights(training, models, decisions, defaults, are_given)
-        self._forms = dict(zip(names, (each.form for each in fitted), strict=True))
+        self._views = dict(zip(names, (each.view for each in fitted), strict=True))
         return training.kept, decisions + target.center
 
     def _members(self, rows):
-        """Return the `Member` for each model, unfitted."""
-        forms = ("row", "dimension") if self.estimator is None else ("given",)
+        """Return the `UnfittedModel` for each model, unfitted."""
+        views = ("row", "dimension") if self.estimator is None else ("given",)
         names = [*self.dims_in_]
         if self.concat and len(names) > 1:
             names.append(_CONCAT)
-        members = [Member(name, self.estimator, forms) for name in names]
+        members = [UnfittedModel(name, self.estimator, views) for name in names]
         if self.tfidf:
             names = token_features(tokens_of(rows.sequences))
-            members += [Member(name, None, (name,)) for name in names]
+            members += [UnfittedModel(name, None, (name,)) for name in names]
         for name, model in self.models or ():
-            form = "tokens" if reads_texts(model) else "sequences"
-            members.append(Member(name, model, (form,)))
+            view = "tokens" if reads_texts(model) else "sequences"
+            members.append(UnfittedModel(name, model, (view,)))
         _check_names(members)
         if not members:
             reason = "all sequences are empty" if self.tfidf else "tfidf=False"
@@ -323,7 +327,7 @@ class _BaseStacked(
         elif self.dims_in_:
             counts = [member.name in self.dims_in_ for member in members]
         else:
-            counts = [1 / (1 + FORMS[form].of_order) for _, _, (form,) in members]
+            counts = [1 / (1 + VIEWS[view].of_order) for _, _, (view,) in members]
         return np.array(counts) / np.sum(counts)
 
     def _rows(self, X):
@@ -337,19 +341,19 @@ class _BaseStacked(
         """Return the decision values of each model, (n_rows, n_columns)."""
         rows = self._rows(X)
         if not len(X):
-            return [np.zeros((0, self._target.n_columns))] * len(self._forms)
+            return [np.zeros((0, self._target.n_columns))] * len(self._views)
         return self._decisions_of(rows.read)
 
     def _decisions_of(self, read):
         """Return the decision values of each model, (n_rows, n_columns).
 
-        ``read(name, form)`` returns the input of a model, as `StackRows.read`.
+        ``read(name, view)`` returns the input of a model, as `StackRows.read`.
         """
         decisions = []
         for name, model in self.estimators_.items():
-            form = self._forms[name]
-            rows = read(name, form)
-            if form in _OF_TOKENS:
+            view = self._views[name]
+            rows = read(name, view)
+            if view in _OF_TOKENS:
                 decisions.append(self._decisions_of_tokens(*model, rows))
                 continue
             with errors_of_model(f"model {name!r}", model):
@@ -392,7 +396,7 @@ class _BaseStacked(
 
     # Models that read tokens are not functions of the vectors.
     @available_if(
-        lambda self: all(FORMS[f].reads == "vectors" for f in self._forms.values())
+        lambda self: all(VIEWS[f].reads == "vectors" for f in self._views.values())
     )
     def pool_with_weights(
         self, X: EmbeddedSequences
@@ -410,8 +414,8 @@ class _BaseStacked(
         Returns
         -------
         pooled : ndarray of float32, shape (n_sequences, dim)
-            The vectors of each source, in each form that a model reads: scaled to unit
-            length, or not.
+            The vectors of each source, in each view that a model reads: scaled to
+            unit length, or not.
         parts : list of (Block, ndarray of shape (n_tokens,) or None)
             The block of each vector, and the weight of each token in it, which contains
             the scale.
@@ -422,10 +426,10 @@ class _BaseStacked(
         vectors = np.split(pooled, ends, axis=1)
         row_of_token = sequences.tokens.segment_ids()
         values, scaled = [], []
-        for form in sorted({*self._forms.values()}):
+        for view in sorted({*self._views.values()}):
             for own, (block, factors) in zip(vectors, parts, strict=True):
-                values.append(in_form(own, form, of_pairs=False))
-                if factors is not None and form == "row":
+                values.append(scale_vectors(own, view, of_pairs=False))
+                if factors is not None and view == "row":
                     factors = factors * inverse_norms(own)[row_of_token]
                 scaled.append((block, factors))
         return np.hstack(values), scaled
@@ -443,13 +447,15 @@ class _BaseStacked(
         ndarray of shape (n_rows, n_columns)
             Decision values, with one column for two classes, or numbers.
         """
-        forms = sorted({*self._forms.values()})
-        ends = np.cumsum([*self.dims_in_.values()] * len(forms))[:-1]
+        views = sorted({*self._views.values()})
+        ends = np.cumsum([*self.dims_in_.values()] * len(views))[:-1]
         parts = iter(np.split(pooled, ends, axis=1))
         vectors = {
-            form: {name: next(parts) for name in self.dims_in_} for form in forms
+            view: {name: next(parts) for name in self.dims_in_} for view in views
         }
-        decisions = self._decisions_of(lambda name, form: of_name(vectors[form], name))
+        decisions = self._decisions_of(
+            lambda name, view: vectors_of(vectors[view], name)
+        )
         return self._sum(decisions) + self._target.center
 
 

@@ -1,10 +1,8 @@
-"""The models of a stack, and their decision values out of fold.
+"""The models of a stack: what they read, and their decision values out of fold."""
 
-Imported when an estimator is fitted, so that the package does not load scikit-learn's
-models.
-"""
-
+from collections.abc import Callable
 from contextlib import nullcontext
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,17 +10,147 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from .._core._arrays import vary_by_rounding
+from .._core._arrays import normalize_rows, pair_features, vary_by_rounding
 from .._pipelines import flat_steps
-from .._stacking import fit_on_folds, fit_part
+from .._stacking import LinearFit, fit_on_folds, fit_part
 from .._targets import decision_values, errors_of_model, per_column
 from .._training._device import one_blas_thread
-from ..sequences._api import explained_token_errors
-from ._stacked_linear import LinearFit
-from ._stacked_rows import FORMS
+from ..pooling._api import sequence_blocks
+from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
+from ..sequences._api import (
+    block_dims,
+    check_embedded,
+    explained_token_errors,
+    tokens_of,
+)
+from ._ngram_features import (
+    CharacterFeatures,
+    NgramFeatures,
+    PositionFeatures,
+    WordFeatures,
+)
 
 
-class Fitted(NamedTuple):
+def _scaler():
+    from sklearn.preprocessing import StandardScaler
+
+    return StandardScaler().set_output(transform="default")
+
+
+class View(NamedTuple):
+    """A view of the rows: what a model of a stack reads, and how it is fitted.
+
+    Attributes
+    ----------
+    reads : {"vectors", "tokens", "input"}
+        The vectors of a source or of all sources, the tokens, or X itself.
+    make_features : callable or None
+        Returns the transformer before the model, which needs no y.
+    per_dimension : bool
+        Whether dimensions are scaled one by one, for which rows must be as many.
+    per_fold : bool
+        Whether one model per fold is fitted, whose mean counts.
+    of_order : bool
+        Whether features are of the order of tokens.
+    """
+
+    reads: str
+    make_features: Callable | None = None
+    per_dimension: bool = False
+    per_fold: bool = False
+    of_order: bool = False
+
+
+VIEWS = {
+    "row": View("vectors"),  # of unit length
+    "dimension": View("vectors", _scaler, per_dimension=True),  # to unit variance
+    "given": View("vectors"),
+    "words": View("tokens", WordFeatures),
+    "chars": View("tokens", CharacterFeatures),
+    "ngrams": View("tokens", NgramFeatures, of_order=True),
+    "positions": View("tokens", PositionFeatures, of_order=True),
+    # Of `models`:
+    "tokens": View("tokens", per_fold=True),
+    "sequences": View("input", per_fold=True),
+}
+
+
+class StackRows:
+    """The rows of an input of a stack, in each of the `VIEWS`.
+
+    Parameters
+    ----------
+    X : EmbeddedSequences, TokenSequences, or SequencePairs of one of them
+    dims : dict of str to int, default=None
+        The blocks of fit; None in fit.
+    """
+
+    def __init__(self, X, dims=None):
+        self.X, self.are_pairs = X, isinstance(X, SequencePairs)
+        # Of pairs all first and then all second sides.
+        sequences = X.sequences if self.are_pairs else X
+        if not isinstance(sequences, TokenSequences):
+            check_embedded(sequences, dims)
+        elif dims:
+            raise TypeError(
+                f"The stack was fitted on the sources {[*dims]}, got {X!r} without "
+                "sources. Pass EmbeddedSequences with these sources."
+            )
+        self.sequences, self._vectors = sequences, {}
+
+    @property
+    def dims(self):
+        """The dimensions of the sources, by name."""
+        has_sources = isinstance(self.sequences, EmbeddedSequences)
+        return block_dims(self.sequences) if has_sources else {}
+
+    @cached_property
+    def _blocks(self):
+        return sequence_blocks(self.sequences)
+
+    def vectors(self, view):
+        """Return the vectors of each source, (n_rows, n_features), by its name."""
+        if view not in self._vectors:
+            self._vectors[view] = {
+                block.name: scale_vectors(block.values, view, self.are_pairs)
+                for block in self._blocks
+            }
+        return self._vectors[view]
+
+    def read(self, name, view):
+        """Return what the model of a name reads.
+
+        Vectors are of the source of this name, or of all sources side by side.
+        """
+        if VIEWS[view].reads == "input":
+            return self.X
+        if VIEWS[view].reads == "tokens":
+            tokens = tokens_of(self.sequences)
+            return SequencePairs(tokens) if self.are_pairs else tokens
+        return vectors_of(self.vectors(view), name)
+
+
+def vectors_of(vectors, name):
+    """Return the vectors of a source, or of all sources if none has the name."""
+    return vectors[name] if name in vectors else np.hstack([*vectors.values()])
+
+
+def scale_vectors(values, view, of_pairs):
+    """Return sequence vectors, or features of pairs of them, in a view."""
+    if view == "row":
+        values = normalize_rows(values)
+    if not of_pairs:
+        return values
+    u, v = np.split(values, 2)
+    features = pair_features(u, v)
+    if view == "row":
+        # Products of unit vectors have a length of about 1 / sqrt(dim).
+        features[:, 3 * u.shape[1] :] *= np.sqrt(u.shape[1])
+    cosines = np.einsum("ij,ij->i", normalize_rows(u), normalize_rows(v))
+    return np.hstack([features, cosines[:, None]])
+
+
+class FittedModel(NamedTuple):
     """A model of a stack.
 
     Attributes
@@ -30,24 +158,24 @@ class Fitted(NamedTuple):
     model : estimator or list of estimator
         Fitted on all rows; or one per fold, fitted without its rows. The mean of their
         decision values counts.
-    form : str
-        The form of the rows that it reads.
+    view : str
+        The view of the rows that it reads.
     decisions : ndarray of shape (n_rows, n_columns)
         Decision values of models that have not seen the row; of the model where the
         row was not held out.
     """
 
     model: Any
-    form: str
+    view: str
     decisions: np.ndarray
 
 
-def fit_members(members, rows, target, folds, sample_weight, n_jobs):
-    """Return the `Fitted` model of each member.
+def fit_models(members, rows, target, folds, sample_weight, n_jobs):
+    """Return the `FittedModel` model of each member.
 
     Parameters
     ----------
-    members : list of Member
+    members : list of UnfittedModel
     rows : StackRows
     target : Target
     folds : Folds
@@ -60,30 +188,30 @@ def fit_members(members, rows, target, folds, sample_weight, n_jobs):
             delayed(_fit_named)(
                 name,
                 estimator,
-                {form: rows.read(name, form) for form in forms},
+                {view: rows.read(name, view) for view in views},
                 *common,
             )
-            for name, estimator, forms in members
+            for name, estimator, views in members
         )
 
 
 def _fit_named(name, estimator, *args):
-    """Return the result of `fit_member`; errors of a user's estimator are named."""
+    """Return the result of `fit_best_view`; errors of a user's estimator are named."""
     if estimator is None:
-        return fit_member(estimator, *args)
+        return fit_best_view(estimator, *args)
     with errors_of_model(f"model {name!r}", estimator):
-        return fit_member(estimator, *args)
+        return fit_best_view(estimator, *args)
 
 
-def fit_member(estimator, inputs, target, folds, sample_weight):
-    """Return the `Fitted` model of the best form of the rows.
+def fit_best_view(estimator, inputs, target, folds, sample_weight):
+    """Return the `FittedModel` model of the best view of the rows.
 
     Parameters
     ----------
     estimator : estimator or None
         None is a linear model whose penalty is chosen.
     inputs : dict of str to array or container
-        What the model reads of the training rows, by form; later forms are used only if
+        What the model reads of the training rows, by view; later views are used only if
         they are clearly better.
     target : Target
     folds : Folds
@@ -96,32 +224,33 @@ def fit_member(estimator, inputs, target, folds, sample_weight):
         ),
         one_blas_thread(),
     ):
-        best_form, best = None, None
+        best_name, best = None, None
         for name, X in inputs.items():
-            form = FORMS[name]
-            if form.per_fold:
-                with _explained_errors(estimator, form):
+            view = VIEWS[name]
+            if view.per_fold:
+                with _explained_errors(estimator, view):
                     models, decisions = fit_on_folds(
                         estimator, X, target, folds, sample_weight
                     )
-                return Fitted(models, name, decisions)
-            if form.per_dimension:
+                return FittedModel(models, name, decisions)
+            if view.per_dimension:
                 if len(X) < X.shape[1]:
                     continue
                 X = without_noise(X)
             rows = target, folds, sample_weight
             if estimator is None:
-                fit = LinearFit(X, form, *rows)
+                features = view.make_features() if view.make_features else None
+                fit = LinearFit(X, *rows, features, view.per_dimension)
             else:
                 fit = _GivenFit(estimator, X, *rows)
             if best is None or _is_clearly_less(fit.row_losses, best.row_losses):
-                best_form, best = name, fit
-        return Fitted(best.model(), best_form, best.decisions())
+                best_name, best = name, fit
+        return FittedModel(best.model(), best_name, best.decisions())
 
 
-def _explained_errors(estimator, form):
+def _explained_errors(estimator, view):
     """Advise what to do if a model of `models` takes str instead of tokens."""
-    if form.reads != "tokens":
+    if view.reads != "tokens":
         return nullcontext()
     what = f"{type(flat_steps(estimator)[0]).__name__} in `models`"
     remedy = (
@@ -134,7 +263,7 @@ def _explained_errors(estimator, form):
 class _GivenFit:
     """A user's model, fitted on all rows and without the rows of each fold."""
 
-    row_losses = None  # they compare forms, of which such a model reads only one
+    row_losses = None  # they compare views, of which such a model reads only one
 
     def __init__(self, estimator, X, target, folds, sample_weight):
         X = X.astype(np.float64)  # in float32, solvers stop early and warn

@@ -26,13 +26,13 @@ from ._archive import UntrustedError
 # Classes of this package that fitted estimators contain, besides estimators, by the
 # file that defines them. They are created by setting attributes or are named tuples.
 CLASSES = {
+    "_stacking._linear": ("LabelRegression",),
     "_targets._predictor_outputs": ("PerColumn", "PerLabel"),
     "_targets._tags": ("TagTarget",),
     "_targets._target": ("LabelTarget", "MultilabelTarget", "NumberTarget"),
     "dynamic._linear_model": ("LinearModel",),
     "dynamic._inputs": ("PreparedSources",),
     "meta._autoencoded": ("Layer",),
-    "meta._label_regression": ("LabelRegression",),
     "meta._linear": ("SourceMap",),
     "meta._neighbors": ("SharedRows",),
     "meta._ngram_features": (

@@ -1,3 +1,3 @@
 """What other rooms may use of this one, in addition to its public names."""
 
-from ._sequence_blocks import sequence_blocks
+from ._pooling import sequence_blocks

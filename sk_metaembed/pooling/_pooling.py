@@ -18,7 +18,7 @@ from .._core._estimators import is_real, rollback_on_error
 from .._core._sklearn import COUNT, POSITIVE, StrOptions, fit_context
 from .._core._typing import Names
 from ..sequences import Block, EmbeddedInputMixin, EmbeddedSequences
-from ..sequences._api import block_dims, check_embedded, look_up
+from ..sequences._api import block_dims, block_without_copy, check_embedded, look_up
 from ._bags import block_bags
 from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors, write_part
 
@@ -495,3 +495,30 @@ def _check_finite(out):
             f"those of {len(overflowing) - 1} more rows). Scale the vectors, for "
             'example with preprocess="unit" of the source.'
         )
+
+
+def sequence_blocks(embedded):
+    """Return the blocks of an EmbeddedSequences at level "sequence".
+
+    Vectors of words are averaged as by `Pooling`. A sequence is known to a source if
+    one of its words is.
+    """
+    values = Pooling().set_output(transform="default").fit_transform(embedded)
+    ends = np.cumsum([block.dim for block in embedded.blocks])
+    parts = np.split(values, ends[:-1], axis=1)
+    return [
+        block_without_copy(
+            block.name, part, "sequence", _known_sequences(embedded.tokens, block)
+        )
+        for block, part in zip(embedded.blocks, parts, strict=True)
+    ]
+
+
+def _known_sequences(tokens, block):
+    if block.level == "sequence":
+        return block.known
+    is_known = block.known if block.level == "token" else block.known[tokens.codes]
+    used, known = np.flatnonzero(tokens.lengths), np.zeros(len(tokens), dtype=bool)
+    if len(used):
+        known[used] = np.logical_or.reduceat(is_known, tokens.offsets[used])
+    return known

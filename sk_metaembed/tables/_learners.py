@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 from .. import _stacking as stacking
 from .._core._frames import plain_container
 from .._targets import PerColumn, decision_values, refuse_pairs_of_classes
+from .._training._device import one_blas_thread
 
 # Numbers so far from 0, relative to their spread, have four digits or fewer in float32.
 _FAR = 1000
@@ -246,13 +247,12 @@ def fit_linear(X, target, folds, sample_weight):
     """Return a `Learned` linear model, its penalty chosen by held-out rows."""
     from sklearn.pipeline import Pipeline
 
-    from ..meta._stacked_models import fit_member
-
     scaler = _scaler(unit_rows=True)
-    rows = {"row": scaler.fit_transform(X)}
-    linear = fit_member(None, rows, target, folds, sample_weight)
-    model = Pipeline([("scaler", scaler), ("model", linear.model)])
-    return Learned([model], linear.decisions)
+    with one_blas_thread():
+        rows = scaler.fit_transform(X)
+        linear = stacking.LinearFit(rows, target, folds, sample_weight)
+        model = Pipeline([("scaler", scaler), ("model", linear.model())])
+    return Learned([model], linear.decisions())
 
 
 def fit_trees(X, target, folds, sample_weight, random_state):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sk_metaembed import StackedMetaClassifier, Tokenizer
-from sk_metaembed.meta._label_regression import LabelRegression
+from sk_metaembed._stacking._linear import LabelRegression
 
 
 def rows(n_labels=7):

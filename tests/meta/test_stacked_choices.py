@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sk_metaembed.meta._stacked_linear import _nearest_to_default
+from sk_metaembed._stacking._linear import _nearest_to_default
 from sk_metaembed.meta._stacked_models import _is_clearly_less
 
 NOISE = np.tile([-1.0, 1.0], 50)

@@ -1,16 +1,15 @@
-"""The linear models of a stack, with penalties that are chosen out of fold.
+"""Linear models whose penalty is chosen out of fold.
 
 The folds and all rows are problems with different weights of the same rows, which are
 solved at once.
 """
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline
 
 from .._linear._solver import Problems
-from .._stacking import MANY_ROWS, row_weights
-from ._label_regression import LabelRegression, odds_of_constant_labels
+from ._folds import MANY_ROWS, row_weights
 
 # For rows of unit length, from strong to weak; the middle one is the default.
 _INVERSE_PENALTIES = (1.0, 10.0, 100.0)
@@ -25,11 +24,14 @@ class LinearFit:
     ----------
     X : array or container
         What the features read, or the rows themselves.
-    form : Form
-        Of the rows.
     target : Target
     folds : Folds
     sample_weight : ndarray of shape (n_rows,) or None
+    features : transformer, default=None
+        Fitted before the model, without labels.
+    per_dimension : bool, default=False
+        Whether each dimension, rather than each row, has unit length on average. The
+        penalty is then multiplied by the number of dimensions.
 
     Attributes
     ----------
@@ -37,23 +39,23 @@ class LinearFit:
         The losses of the rows by which the penalty was chosen; None if there were none.
     """
 
-    def __init__(self, X, form, target, folds, sample_weight):
+    def __init__(
+        self, X, target, folds, sample_weight, features=None, per_dimension=False
+    ):
         self._target, self._folds = target, folds
         self._row_weights = row_weights(target, sample_weight)
         self._compared_weights = self._row_weights * folds.held_out
-        self._features = form.make_features() if form.make_features else None
-        if self._features:
-            name = (
-                "fit_rows" if hasattr(self._features, "fit_rows") else "fit_transform"
-            )
-            X = getattr(self._features, name)(X)
+        self._features = features
+        if features is not None:
+            name = "fit_rows" if hasattr(features, "fit_rows") else "fit_transform"
+            X = getattr(features, name)(X)
         self._space, self._is_dense = None, isinstance(X, np.ndarray)
         if self._is_dense and len(X) < min(X.shape[1], MANY_ROWS):
             self._space = RowSpace(X.astype(np.float64))
             X = self._space.coordinates
         self._problems = _problems(X, target, folds, sample_weight)
         strengths = _inverse_penalties(target)
-        scale = X.shape[1] if form.per_dimension else 1
+        scale = X.shape[1] if per_dimension else 1
         self._penalties = [scale / strength for strength in strengths]
         self._solve()
 
@@ -169,6 +171,8 @@ def _inverse_penalties(target):
 
 def _estimator(target, penalty, coef, intercept):
     """Return the scikit-learn estimator with coefficients, (n_features, n_columns)."""
+    from sklearn.linear_model import LogisticRegression, Ridge
+
     coef = np.ascontiguousarray(coef.T)
     if target.kind == "numbers":
         model = Ridge(alpha=penalty)
@@ -183,6 +187,53 @@ def _estimator(target, penalty, coef, intercept):
     model.coef_, model.intercept_ = coef, intercept
     model.n_features_in_ = coef.shape[-1]
     return model
+
+
+class LabelRegression(ClassifierMixin, BaseEstimator):
+    """A logistic regression per column of an indicator matrix.
+
+    Not public. The solution for a label is that of `LogisticRegression`. The log odds
+    of a label that all rows or no rows have are those after adding a row of each kind.
+
+    Parameters
+    ----------
+    C : float
+        Inverse of the penalty.
+    """
+
+    def __init__(self, C=1.0):
+        self.C = C
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the coefficients of all labels."""
+        weights = np.ones(len(y)) if sample_weight is None else sample_weight
+        constant = odds_of_constant_labels(y, np.ones((len(y), 1)))
+        problems = Problems(X, y, weights[:, None], "logistic", constant)
+        solution = problems.solve(1 / self.C)
+        self.coef_, self.intercept_ = solution.coef[:, 0].T, solution.intercept[0]
+        self.n_features_in_, self.classes_ = X.shape[1], np.arange(y.shape[1])
+        return self
+
+    def decision_function(self, X):
+        """Return log odds, (n_rows, n_labels)."""
+        return X @ self.coef_.T + self.intercept_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def odds_of_constant_labels(y, weights):
+    """Return the log odds of labels that are constant among the rows with a weight.
+
+    They have shape (n_weights, n_labels) for weights (n_rows, n_weights), and are NaN
+    for labels that vary.
+    """
+    counts = (weights > 0).T.astype(np.float64) @ y
+    sizes = np.count_nonzero(weights, axis=0)[:, None]
+    is_constant = (counts == 0) | (counts == sizes)
+    return np.where(is_constant, np.log((counts + 1) / (sizes - counts + 1)), np.nan)
 
 
 class RowSpace:
