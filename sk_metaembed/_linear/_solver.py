@@ -255,13 +255,15 @@ class _Newton:
     def _apply(self, pair):
         """Return the decision values of coefficients and intercepts."""
         coef, intercept = pair
-        values = self.X @ coef.reshape(len(coef), -1)
+        values = self.X @ coef.reshape(len(coef), intercept.size)
         return values.reshape(-1, *intercept.shape) + _narrow(intercept, coef)
 
     def _products(self, rows):
         """Return sums over rows of features times values, and of the values alone."""
         sums = self.XT @ rows.reshape(len(rows), -1)
-        return sums.reshape(-1, *rows.shape[1:]), rows.sum(axis=0, dtype=np.float64)
+        return sums.reshape(len(sums), *rows.shape[1:]), rows.sum(
+            axis=0, dtype=np.float64
+        )
 
     def _dot(self, first, second):
         """Return dot products of coefficients and intercepts, by problem and column."""

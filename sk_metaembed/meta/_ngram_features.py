@@ -109,40 +109,53 @@ class CharacterFeatures(_NgramFeatures):
     """N-grams of the characters of words, padded with a space on each side.
 
     The rows are products of the words of each sequence, 1 + ln c for c occurrences, and
-    the n-grams of each word, times their inverse document frequencies. The length of a
-    row is that of its words' n-grams if no two words share any.
+    the weighted n-grams of each word. They have unit length if no two words of a
+    sequence share an n-gram.
     """
 
     def _learn(self, tokens):
-        words = distinct_word_counts(tokens)
-        frequencies = np.bincount(words.indices, minlength=tokens.n_types)
-        characters, owners = characters_of(canonical_words(tokens.types))
-        least, most = _CHARACTERS
-        ngrams = learn_ngrams(characters, most, min_length=least)
-        counts = _of_owners(ngram_counts(characters, ngrams), owners, tokens.n_types)
-        # As if words occurred independently of each other.
-        n = max(len(tokens), 1)
-        absent = np.log1p(-np.minimum(frequencies / n, 1 - 1e-12))
-        parts = np.ones(counts.nnz), counts.indices, counts.indptr
-        is_in = csr_array(parts, shape=counts.shape)
-        idf = 1 + np.log((1 + n) / (1 + n * -np.expm1(is_in.T @ absent)))
-        self.ngrams_ = ngrams._replace(idf=idf.astype(np.float32))
+        words, counts = self._words_and_counts(tokens, learns=True)
+        self.ngrams_ = self.ngrams_._replace(idf=_character_weights(words, counts))
         return self._product(words, counts)
 
     def _weights(self, tokens):
+        return self._product(*self._words_and_counts(tokens))
+
+    def _words_and_counts(self, tokens, learns=False):
+        """Return 1 + ln c of the words of each row, and the n-grams of each word."""
         words = distinct_word_counts(tokens)
+        words.data = 1 + np.log(words.data)
         characters, owners = characters_of(canonical_words(tokens.types))
+        if learns:
+            least, most = _CHARACTERS
+            self.ngrams_ = learn_ngrams(characters, most, min_length=least)
         counts = ngram_counts(characters, self.ngrams_)
-        return self._product(words, _of_owners(counts, owners, tokens.n_types))
+        return words, _of_owners(counts, owners, tokens.n_types)
 
     def _product(self, words, counts):
-        """Return the rows from the counts of words, and of n-grams in each word."""
+        """Return the rows, with the n-grams weighted and the rows divided by length."""
         counts.data *= self.ngrams_.idf[counts.indices]
-        words.data = 1 + np.log(words.data)
         lengths = np.sqrt(squared(words) @ (squared(counts).sum(axis=1)))
         lengths[lengths == 0] = 1
         words.data /= np.repeat(lengths, np.diff(words.indptr)).astype(np.float32)
         return Product(words, counts)
+
+
+def _character_weights(words, counts):
+    """Return the weight of each n-gram in words, (n_ngrams,).
+
+    It is the inverse document frequency, as if words occurred independently of each
+    other, times (1 + ln m) / m for m occurrences per sequence that contains it.
+    """
+    n = max(words.shape[0], 1)
+    shares = np.bincount(words.indices, minlength=words.shape[1]) / n
+    absent = np.log1p(-np.minimum(shares, 1 - 1e-12))
+    parts = np.ones(counts.nnz), counts.indices, counts.indptr
+    frequencies = -n * np.expm1(csr_array(parts, shape=counts.shape).T @ absent)
+    means = counts.T @ words.sum(axis=0) / np.maximum(frequencies, 1e-9)
+    means = np.maximum(means, 1)
+    idf = 1 + np.log((1 + n) / (1 + frequencies))
+    return (idf * (1 + np.log(means)) / means).astype(np.float32)
 
 
 def _of_owners(counts, owners, n_owners):

@@ -609,15 +609,19 @@ class StackedMetaClassifier(TargetClassifierMixin, _BaseStacked):
     have unit length. The case of words that the default `Tokenizer` finds in texts is
     ignored; other tokens are read as they are. "words" uses the 20,000 words with the
     largest document frequencies, and the 20,000 most frequent pairs of two of these
-    words. For "chars", a group g of 2 to 4 characters that occurs m times in a word, in
-    which a space precedes and follows it, has the weight :math:`m (1 + \ln
-    \frac{1 + n}{1 + n_g})` there. The row of a sequence is the sum over its words,
-    each times :math:`1 + \ln c`, divided by the square root of the sum of their
-    squared lengths. So it is never computed: only the words of sequences and the groups
-    of words are. The document frequency :math:`n_g = n - n \prod_w (1 - n_w / n)` is
-    that of words w with g that occur independently. Document frequencies, and means and
-    variances of dimensions, are computed without y from all training rows with a weight
-    above 0, which count alike.
+    words.
+
+    For "chars", words begin and end with a space. A group g of 2 to 4 characters that
+    occurs k times in a word has the weight :math:`k \frac{1 + \ln m_g}{m_g} (1 + \ln
+    \frac{1 + n}{1 + n_g})` there. The document frequency :math:`n_g = n - n \prod_w (1
+    - n_w / n)` is that of words w with g that occur independently, and :math:`m_g` the
+    mean number of occurrences in these sequences, at least 1. The row of a sequence is
+    the sum of its words, each times :math:`1 + \ln c`, divided by the root of the sum
+    of their squared lengths. It is never computed, because the words of each sequence
+    and the groups of each word suffice.
+
+    Document frequencies, and means and variances of dimensions, are computed without y
+    from all training rows with a weight above 0, which count alike.
 
     An alphabet is small if the training rows have at most 1,000 different tokens, which
     occur 8 times on average; texts have either fewer words or more different ones. Of
@@ -814,16 +818,20 @@ class StackedMetaRegressor(TargetRegressorMixin, _BaseStacked):
     have unit length. The case of words that the default `Tokenizer` finds in texts is
     ignored; other tokens are read as they are. "words" uses the 20,000 words with the
     largest document frequencies, and the 20,000 most frequent pairs of two of these
-    words. For "chars", a group g of 2 to 4 characters that occurs m times in a word, in
-    which a space precedes and follows it, has the weight :math:`m (1 + \ln
-    \frac{1 + n}{1 + n_g})` there. The row of a sequence is the sum over its words,
-    each times :math:`1 + \ln c`, divided by the square root of the sum of their
-    squared lengths. So it is never computed: only the words of sequences and the groups
-    of words are. The document frequency :math:`n_g = n - n \prod_w (1 - n_w / n)` is
-    that of words w with g that occur independently. Document frequencies, and means and
-    variances of dimensions, are computed without y from all training rows with a weight
-    above 0, which count alike. For "ngrams" and "positions" see
-    `StackedMetaClassifier`.
+    words.
+
+    For "chars", words begin and end with a space. A group g of 2 to 4 characters that
+    occurs k times in a word has the weight :math:`k \frac{1 + \ln m_g}{m_g} (1 + \ln
+    \frac{1 + n}{1 + n_g})` there. The document frequency :math:`n_g = n - n \prod_w (1
+    - n_w / n)` is that of words w with g that occur independently, and :math:`m_g` the
+    mean number of occurrences in these sequences, at least 1. The row of a sequence is
+    the sum of its words, each times :math:`1 + \ln c`, divided by the root of the sum
+    of their squared lengths. It is never computed, because the words of each sequence
+    and the groups of each word suffice.
+
+    Document frequencies, and means and variances of dimensions, are computed without y
+    from all training rows with a weight above 0, which count alike. For "ngrams" and
+    "positions" see `StackedMetaClassifier`.
 
     References
     ----------

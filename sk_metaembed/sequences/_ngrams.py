@@ -1,10 +1,10 @@
 """Features of words, n-grams and positions, from token codes rather than strings."""
 
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_array, csr_matrix, vstack
 
 from ._split import look_up, prepare_texts
 from ._text_spans import locate_words
@@ -13,6 +13,9 @@ from ._token_sequences import TokenSequences
 _MAX_POSITIONS = 1000  # from each end of a sequence
 # Width and shift. Wide windows, which overlap, read tokens whose position varies.
 _WINDOWS = (1, 0), (4, 0), (4, 2), (16, 0), (16, 8)
+_BLOCK = 1 << 19  # tokens, which bound the memory for intermediate results
+_PER_NUMBER = 4  # entries of a table per number that is looked up
+_MASK = 1 << 22  # numbers that last bits of keys distinguish
 
 
 class Ngrams(NamedTuple):
@@ -100,20 +103,24 @@ def learn_ngrams(
     occurrences are left out. Features have `min_length` words or more, or are pairs
     with a distance among `gaps`.
     """
-    rows = tokens.segment_ids()
+    rows = np.repeat(np.arange(len(tokens), dtype=np.int32), tokens.lengths)
     limits = max_features, min_count
     kept, frequencies = _most_frequent(tokens.codes, rows, *limits)
     numbers = beginnings = _places(kept, tokens.codes)
     words = dict(zip(tokens.types[kept].tolist(), range(len(kept)), strict=True))
-    keys, counts = [], [frequencies]
-    for distance in (*range(1, max_length), *gaps):
-        if len(keys) >= max_length - 1:
-            beginnings = numbers
-        pairs, starts = _pairs(beginnings, numbers, rows, distance, len(words))
-        kept, frequencies = _most_frequent(pairs, rows[starts], *limits)
-        keys.append(kept)
+    keys, counts, n_beginnings = [], [frequencies], len(words)
+    distances = *range(1, max_length), *gaps
+    for i, distance in enumerate(distances):
+        if i >= max_length - 1:
+            beginnings, n_beginnings = numbers, len(words)
+        sizes = n_beginnings, len(words)
+        pairs, are_known = _pairs(beginnings, numbers, rows, distance, sizes)
+        kept, frequencies = _most_frequent(pairs, rows[:-distance][are_known], *limits)
+        keys.append(kept.astype(np.int64))
         counts.append(frequencies)
-        beginnings = _spread(_places(kept, pairs), starts, len(rows))
+        if i + 1 < len(distances):
+            beginnings = _spread(_places(kept, pairs), are_known, len(rows))
+            n_beginnings = len(kept)
     n, counts = len(tokens), np.concatenate(counts[min_length - 1 :])
     idf = 1 + np.log((1 + n) / (1 + counts))
     return Ngrams(words, keys, idf.astype(np.float32), min_length, tuple(gaps))
@@ -125,16 +132,24 @@ def ngram_weights(tokens, ngrams):
     A feature that occurs c times weighs ``(1 + ln c) idf``; rows have unit length, or
     are zero without a known feature.
     """
-    shape = len(tokens), len(ngrams.idf)
-    weights = _logarithmic_counts(*_features(tokens, ngrams), shape)
+    weights = ngram_counts(tokens, ngrams)
+    weights.data = 1 + np.log(weights.data)
     weights.data *= ngrams.idf[weights.indices]
     return unit_rows(weights)
 
 
 def ngram_counts(tokens, ngrams):
     """Return the counts of n-grams, CSR float32 (n_sequences, n_features)."""
-    shape = len(tokens), len(ngrams.idf)
-    return _counts(*_features(tokens, ngrams), shape)
+    words = word_numbers(tokens.types, ngrams)
+    n_blocks = max(-(-tokens.n_tokens // _BLOCK), 1)
+    ends = np.linspace(0, tokens.n_tokens, n_blocks + 1)[1:-1]
+    bounds = [0, *np.searchsorted(tokens.offsets, ends).tolist(), len(tokens)]
+    blocks = [
+        _counts(*_features(part, ngrams, words), (len(part), len(ngrams.idf)))
+        for start, stop in pairwise(bounds)
+        for part in [tokens[start:stop]]
+    ]
+    return blocks[0] if n_blocks == 1 else vstack(blocks, format="csr")
 
 
 def characters_of(words):
@@ -166,7 +181,9 @@ def learn_positions(tokens, max_features):
     words = dict(zip(tokens.types[used].tolist(), range(len(used)), strict=True))
     from_end = len(np.unique(tokens.lengths[tokens.lengths > 0])) > 1
     rows, keys = _cells(tokens, words, from_end)
-    return Positions(words, _most_frequent(keys, rows, max_features, 1)[0], from_end)
+    order = np.argsort(rows, kind="stable")
+    kept, _ = _most_frequent(keys[order], rows[order], max_features, 1)
+    return Positions(words, kept, from_end)
 
 
 def position_weights(tokens, positions):
@@ -186,28 +203,34 @@ def word_numbers(types, ngrams):
     return np.array(look_up(types, ngrams.words, -1), dtype=np.int64)
 
 
-def ngram_numbers(tokens, ngrams):
+def ngram_numbers(tokens, ngrams, words=None):
     """Yield the number of the n-gram that starts at each token, -1 if it is unknown.
 
-    One array of shape (n_tokens,) per length, from 1, and then per gap.
+    One array of shape (n_tokens,) per length, from 1, and then per gap. `words` are the
+    result of `word_numbers`, if it is known.
     """
-    words = word_numbers(tokens.types, ngrams)[tokens.codes]
+    words = word_numbers(tokens.types, ngrams) if words is None else words
+    words = words[tokens.codes]
     rows, numbers = tokens.segment_ids(), words
     yield words
     max_length = 1 + len(ngrams.keys) - len(ngrams.gaps)
     distances = *range(1, max_length), *ngrams.gaps
+    n_words, n_beginnings = len(ngrams.words), len(ngrams.words)
     for i, (keys, distance) in enumerate(zip(ngrams.keys, distances, strict=True)):
-        beginnings = numbers if i < max_length - 1 else words
-        pairs, starts = _pairs(beginnings, words, rows, distance, len(ngrams.words))
-        numbers = _spread(_places(keys, pairs), starts, len(rows))
+        if i >= max_length - 1:
+            numbers, n_beginnings = words, n_words
+        sizes = n_beginnings, n_words
+        pairs, are_known = _pairs(numbers, words, rows, distance, sizes)
+        numbers = _spread(_places(keys, pairs), are_known, len(rows))
+        n_beginnings = len(keys)
         yield numbers
 
 
-def _features(tokens, ngrams):
+def _features(tokens, ngrams, words):
     """Return sequence and column of each known n-gram of each sequence."""
     rows, all_rows, columns, n_before = tokens.segment_ids(), [], [], 0
     sizes = [len(each) for each in (ngrams.words, *ngrams.keys)]
-    of_kinds = zip(sizes, ngram_numbers(tokens, ngrams), strict=True)
+    of_kinds = zip(sizes, ngram_numbers(tokens, ngrams, words), strict=True)
     for size, numbers in islice(of_kinds, ngrams.min_length - 1, None):
         known = np.flatnonzero(numbers >= 0)
         all_rows.append(rows[known])
@@ -256,56 +279,96 @@ def unit_rows(weights):
     return normalize(weights, copy=False) if weights.nnz else weights
 
 
-def _pairs(beginnings, numbers, rows, distance, n_words):
-    """Return the keys of n-grams whose parts are known, and the tokens they start at.
+def _pairs(beginnings, numbers, rows, distance, sizes):
+    """Return the keys of n-grams whose parts are known, and which tokens start one.
 
     `beginnings` has the number of the n-gram without its last word that starts at each
-    token, and `numbers` the number of the word there; both are -1 if it is unknown. The
-    last word is at a distance from the start.
+    token, and `numbers` the number of the word there; both are -1 if it is unknown.
+    `sizes` are the numbers of beginnings and of words. The last word is at a distance
+    from the start.
     """
-    starts = np.flatnonzero(
-        (beginnings[:-distance] >= 0)
-        & (numbers[distance:] >= 0)
-        & (rows[:-distance] == rows[distance:])
-    )
-    return beginnings[starts] * n_words + numbers[starts + distance], starts
+    first, second = beginnings[:-distance], numbers[distance:]
+    are_known = (first >= 0) & (second >= 0) & (rows[:-distance] == rows[distance:])
+    is_small = sizes[0] * sizes[1] <= np.iinfo(np.int32).max
+    keys = first[are_known].astype(np.int32 if is_small else np.int64)
+    keys *= sizes[1]
+    keys += second[are_known]
+    return keys, are_known
 
 
 def _most_frequent(keys, rows, n, min_count):
     """Return up to n sorted keys that occur in the most rows, and in how many.
 
-    None is all of them. Keys with fewer than `min_count` occurrences are left out.
+    `rows` ascend. None is all of them. Keys with fewer than `min_count` occurrences are
+    left out.
     """
-    if min_count > 1:
-        _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
-        frequent = counts[places] >= min_count
-        keys, rows = keys[frequent], rows[frequent]
-    # Sorting one array of numbers takes a third of the time of np.lexsort.
-    size, n_rows = (int(each.max(initial=0)) + 1 for each in (keys, rows))
-    every = None
-    if size * n_rows > np.iinfo(np.int64).max:
-        every, keys = np.unique(keys, return_inverse=True)
-        size = len(every)
-    cells = np.sort(rows.astype(np.int64) * size + keys)
-    is_new = np.ones(len(cells), dtype=bool)
-    is_new[1:] = cells[1:] != cells[:-1]
-    distinct, frequencies = np.unique(cells[is_new] % size, return_counts=True)
-    kept = np.sort(np.argsort(-frequencies, kind="stable")[:n])
-    distinct = distinct[kept] if every is None else every[distinct[kept]]
-    return distinct, frequencies[kept]
+    distinct, occurrences = _occurrences(keys)
+    least = min_count
+    if n is not None and len(distinct) > n > 0:
+        # Keys that occur less often than others do in rows cannot be among these.
+        least = max(np.partition(occurrences, -n)[-n] // 2, min_count)
+    while True:
+        kept = distinct[occurrences >= least]
+        frequencies = _row_counts(kept, keys, rows)
+        if least <= min_count or np.count_nonzero(frequencies >= least) >= n:
+            break
+        least = min_count
+    most = np.sort(np.argsort(-frequencies, kind="stable")[:n])
+    return kept[most], frequencies[most]
+
+
+def _occurrences(keys):
+    """Return the distinct keys, sorted, and how often they occur."""
+    if keys.max(initial=0) <= _PER_NUMBER * len(keys):
+        counts = np.bincount(keys)
+        distinct = np.flatnonzero(counts)
+        return distinct, counts[distinct]
+    ordered = np.sort(keys)
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    return ordered[starts], np.diff(starts, append=len(keys))
+
+
+def _row_counts(kept, keys, rows):
+    """Return in how many rows some sorted keys occur, (n_kept,)."""
+    frequencies = np.zeros(len(kept), dtype=np.int64)
+    start = 0
+    while start < len(keys):
+        stop = len(keys)
+        if stop - start > _BLOCK:  # a block does not divide a row
+            stop = np.searchsorted(rows, rows[start + _BLOCK], side="right")
+        places = _places(kept, keys[start:stop])
+        is_kept = places >= 0
+        own = rows[start:stop][is_kept] - rows[start]
+        shape = int(rows[stop - 1] - rows[start]) + 1, len(kept)
+        counts = _counts(own, places[is_kept], shape)
+        frequencies += np.bincount(counts.indices, minlength=len(kept))
+        start = stop
+    return frequencies
 
 
 def _places(keys, searched):
     """Return the place of each searched number in sorted keys, -1 if it is missing."""
     if not len(keys):
-        return np.full(len(searched), -1, dtype=np.int64)
-    places = np.searchsorted(keys, searched)
+        return np.full(len(searched), -1, dtype=np.int32)
+    if max(keys[-1], searched.max(initial=0)) <= _PER_NUMBER * len(searched):
+        table = np.full(int(max(keys[-1], searched.max(initial=0))) + 1, -1, np.int32)
+        table[keys] = np.arange(len(keys), dtype=np.int32)
+        return table[searched]
+    possible = slice(None)
+    if len(searched) > _MASK // _PER_NUMBER:
+        # Most are missing, and most of these share their last bits with no key.
+        is_possible = np.zeros(_MASK, dtype=bool)
+        is_possible[keys % _MASK] = True
+        possible = np.flatnonzero(is_possible[searched % _MASK])
+    places = np.searchsorted(keys, searched[possible])
     places[places == len(keys)] = 0
-    return np.where(keys[places] == searched, places, -1)
+    result = np.full(len(searched), -1, dtype=np.int32)
+    result[possible] = np.where(keys[places] == searched[possible], places, -1)
+    return result
 
 
-def _spread(numbers, starts, n_tokens):
+def _spread(numbers, are_known, n_tokens):
     """Return the number of the n-gram that starts at each token, -1 without one."""
-    spread = np.full(n_tokens, -1, dtype=np.int64)
-    spread[starts] = numbers
+    spread = np.full(n_tokens, -1, dtype=np.int32)
+    spread[: len(are_known)][are_known] = numbers
     return spread

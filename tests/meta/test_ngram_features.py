@@ -73,7 +73,7 @@ def test_rows_have_the_products_of_scikit_learns(kind, read):
 
 def test_characters_are_those_of_scikit_learn_for_words_that_share_none():
     """Frequencies of n-grams in one word, and lengths of rows, are then exact."""
-    rows = [["abc"], ["abc", "xyzu"], ["abc", "abc", "no"], ["xyzu", "no"]]
+    rows = [["abc"], ["abc", "xyzu"], ["abc", "no"], ["xyzu", "no"]]
     options = {"analyzer": "char_wb", "ngram_range": (2, 4)}
     texts = [" ".join(row) for row in rows]
     expected = TfidfVectorizer(**options, sublinear_tf=True).fit_transform(texts)
@@ -81,6 +81,11 @@ def test_characters_are_those_of_scikit_learn_for_words_that_share_none():
     assert result.shape == expected.shape
     products = (result @ result.T).toarray()
     np.testing.assert_allclose(products, (expected @ expected.T).toarray(), atol=1e-5)
+
+
+def logarithmic_counts(rows, words):
+    counts = np.array([[row.count(word) for word in words] for row in rows])
+    return np.where(counts, 1 + np.log(counts.clip(1)), 0)
 
 
 def test_characters_are_sums_over_words():
@@ -91,11 +96,12 @@ def test_characters_are_sums_over_words():
     of_words = counter.fit_transform(words).toarray()
     is_in = np.array([[word in row for word in words] for row in rows])
     chances = 1 - np.prod(1 - is_in.mean(axis=0)[:, None] * (of_words > 0), axis=0)
-    n = len(rows)
+    n, new = len(rows), lists(seed=1)
+    weights = logarithmic_counts(rows, words)
+    means = np.maximum(weights.sum(axis=0) @ of_words / (n * chances), 1)
     of_words = of_words * (1 + np.log((1 + n) / (1 + n * chances)))
-    new = lists(seed=1)
-    counts = np.array([[row.count(word) for word in words] for row in new])
-    weights = np.where(counts, 1 + np.log(counts.clip(1)), 0)
+    of_words *= (1 + np.log(means)) / means
+    weights = logarithmic_counts(new, words)
     lengths = np.sqrt(np.square(weights) @ np.square(of_words).sum(axis=1))
     expected = weights @ of_words / lengths.clip(1e-9)[:, None]
     result = step.transform(tokens(new))
