@@ -91,8 +91,8 @@ for call in (
         errors.append(str(error))
 assert errors == [
     "Tables require pandas: pip install 'sk_metaembed[tables]'.",
-    "DynamicMetaClassifier requires the package 'skorch', which is not installed: "
-    "pip install skorch.",
+    "DynamicMetaClassifier requires the package 'torch', which is not installed: "
+    "pip install torch.",
 ], errors
 """
 
