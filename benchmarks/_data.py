@@ -9,8 +9,8 @@ from sklearn.utils import Bunch
 
 from sk_metaembed import TokenSequences, WordVectors
 from sk_metaembed.datasets import load_word_similarity
-from sk_metaembed.datasets._bunch import duplicate_groups
-from sk_metaembed.datasets._rdatasets import read_table
+from sk_metaembed.datasets._files import duplicate_groups
+from sk_metaembed.datasets._tables import read_table
 
 _VECTORS = {
     "glove-50": "glove_6b_50d_kumo.74k.txt.gz",

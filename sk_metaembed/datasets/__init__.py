@@ -18,16 +18,16 @@ What the loaders of corpora return depends on the kind of data:
   so a column of a frame would hold lists.
 """
 
-from ._analogies import load_analogies
 from ._bbc import load_bbc_news
-from ._birds import load_birds
-from ._conll import load_conll
-from ._food_reviews import load_food_reviews
-from ._glove import load_glove_6b_50d
-from ._models import minilm_path, mpnet_path
-from ._sentence_similarity import fetch_sick, fetch_sts_benchmark
-from ._wnut17 import fetch_wnut17
-from ._word_similarity import load_word_similarity
+from ._conll import fetch_wnut17, load_conll
+from ._evaluation_sets import (
+    fetch_sick,
+    fetch_sts_benchmark,
+    load_analogies,
+    load_word_similarity,
+)
+from ._models import load_glove_6b_50d, minilm_path, mpnet_path
+from ._tables import load_birds, load_food_reviews
 
 __all__ = [
     "fetch_sick",

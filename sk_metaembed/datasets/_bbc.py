@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from ._bunch import duplicate_groups, make_bunch
-from ._files import package_folder
+from ._files import duplicate_groups, make_bunch, package_folder
 
 _DESCR = """\
 BBC news

@@ -1,4 +1,4 @@
-"""Locate or download the files of data sets, and read tables of text.
+"""Files of data sets: where they are, tables of text, and the result of a loader.
 
 Archives are unpacked here and not by pooch: only one member is copied, to a fixed path,
 atomically and with a limit on its size.
@@ -14,6 +14,9 @@ import zlib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import Bunch
 
 from .._core._errors import short_repr
 from .._io._atomic import atomic_path
@@ -236,3 +239,50 @@ def check_choice(value, allowed, name):
     """Raise ValueError if a value is not one of those allowed."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {tuple(allowed)}; got {value!r}.")
+
+
+def make_bunch(
+    data,
+    target,
+    feature_names,
+    *,
+    target_name="target",
+    as_frame=False,
+    return_X_y=False,
+    **others,
+):
+    """Return the Bunch of a data set, or its data and target if `return_X_y`.
+
+    Parameters
+    ----------
+    data : dict of str to ndarray, ndarray of shape (n_rows, n_columns), or list of str
+        A dict has the columns of a table: without frames it is made an array.
+    target : ndarray of shape (n_rows,)
+    feature_names : list of str
+        Names of the columns.
+    target_name : str, default="target"
+        Name of the target in frames.
+    as_frame, return_X_y : bool
+        As the loaders document them.
+    **others
+        Further attributes.
+    """
+    frame = None
+    if as_frame:
+        pd = import_pandas()
+        data = pd.DataFrame(data, columns=feature_names)
+        target = pd.Series(target, name=target_name)
+        frame = data.assign(**{target_name: target})
+    elif isinstance(data, dict):
+        data = np.array([data[name] for name in feature_names], dtype=object).T
+    if return_X_y:
+        return data, target
+    return Bunch(
+        data=data, target=target, frame=frame, feature_names=feature_names, **others
+    )
+
+
+def duplicate_groups(keys):
+    """Return an int64 per key, equal for equal keys."""
+    numbers = {}
+    return np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.int64)

@@ -1,12 +1,11 @@
 """Explanations of predictions, comparisons of sources, and displays."""
 
-from ._attention import attention_weights
 from ._compare_sources import compare_sources
 from ._explain import explain
 from ._explanation import Explanation
 from ._source_comparison import SourceComparisonDisplay
 from ._source_weights import SourceWeightsDisplay
-from ._token_weights import TokenWeightsDisplay
+from ._token_weights import TokenWeightsDisplay, attention_weights
 
 __all__ = [
     "Explanation",

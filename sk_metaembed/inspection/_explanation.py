@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from ..sequences._api import display_word, token_columns
-from ._display import BaseDisplay, draw_bars, draw_legend
-from ._words_html import html_fragment, html_table, paragraph, shaded, write_page
+from ._display import (
+    BaseDisplay,
+    draw_bars,
+    draw_legend,
+    html_fragment,
+    html_table,
+    paragraph,
+    shaded,
+    write_page,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from ._display import BaseDisplay
-from ._style import point_style, shorten
+from ._display import BaseDisplay, point_style, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

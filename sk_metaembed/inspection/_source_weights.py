@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from ._attention import find_attention_step, weight_columns
 from ._display import BaseDisplay, draw_bars, draw_legend
+from ._token_weights import find_attention_step, weight_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

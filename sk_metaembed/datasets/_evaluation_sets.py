@@ -1,4 +1,4 @@
-"""Sentence pairs with human similarity ratings: STS benchmark and SICK."""
+"""Rated pairs of words and of sentences, and analogy questions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,158 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._core._errors import prefix_errors
-from ._bunch import make_bunch
-from ._files import RemoteFile, check_choice, data_file, read_rows, read_score
+from .._core._errors import prefix_errors, short_repr
+from ._files import (
+    RemoteFile,
+    check_choice,
+    data_file,
+    gensim_file,
+    make_bunch,
+    read_rows,
+    read_score,
+)
+
+_FILES = {"ws353": "wordsim353.tsv", "simlex999": "simlex999.txt"}
+_HEADER = 2  # lines
+
+
+def load_word_similarity(
+    name: Literal["ws353", "simlex999"], *, return_X_y: bool = False
+) -> Bunch | Any:
+    """Load word pairs with human similarity ratings.
+
+    Both sets are part of gensim.
+
+    Parameters
+    ----------
+    name : {"ws353", "simlex999"}
+        "ws353": 353 pairs, rated by similarity and relatedness. "simlex999": 999 pairs,
+        rated by similarity, not relatedness.
+    return_X_y : bool, default=False
+        Whether to return only the pairs and their ratings.
+
+    Returns
+    -------
+    bunch : sklearn.utils.Bunch
+        With the attributes
+
+        data : ndarray of str, shape (n_pairs, 2)
+            Words as in the file, with upper and lower case.
+        target : ndarray of float64, shape (n_pairs,)
+            Mean ratings, larger for more similar; each set has its own scale.
+        name : str
+            The given name.
+    (data, target) : tuple
+        Returned instead of the Bunch if `return_X_y`.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown, or a line is not a pair with a score.
+
+    See Also
+    --------
+    load_analogies : Questions about pairs of words.
+
+    Notes
+    -----
+    A few pairs occur twice, in both orders or with two ratings: "ws353" has 351
+    distinct pairs. They are kept, as in published results.
+
+    References
+    ----------
+    L. Finkelstein et al. (2001). Placing search in context: the concept revisited.
+    WWW.
+
+    F. Hill, R. Reichart, A. Korhonen (2015). SimLex-999: evaluating semantic models
+    with (genuine) similarity estimation. Computational Linguistics 41.
+
+    Examples
+    --------
+    >>> from sk_metaembed.datasets import load_word_similarity
+    >>> simlex = load_word_similarity("simlex999")
+    >>> simlex.data.shape
+    (999, 2)
+    >>> print(*simlex.data[1], simlex.target[1])
+    smart intelligent 9.2
+    """
+    check_choice(name, _FILES, "name")
+    expected = "two words and a score, separated by tabs"
+    rows = read_rows(gensim_file(_FILES[name]), 3, expected, header=_HEADER)
+    data = np.array([fields[:2] for fields, _ in rows])
+    target = np.array([read_score(fields[2], place) for fields, place in rows])
+    return (data, target) if return_X_y else Bunch(data=data, target=target, name=name)
+
+
+def load_analogies() -> Bunch:
+    """Load the analogy questions of Google: a is to b as c is to d.
+
+    The 19,544 questions in 14 categories, on facts and grammar, are part of gensim.
+
+    The answer is searched among all words of an embedding, so accuracy depends on their
+    number: report it with every figure.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        With the attributes
+
+        questions : ndarray of str, shape (n_questions, 4)
+            The words a, b, c and the answer d, as in the file.
+        categories : ndarray of str, shape (n_questions,)
+            Category of each question.
+        category_names : list of str
+            Categories in order of appearance.
+
+    Raises
+    ------
+    ValueError
+        If a line of the file is not a question.
+
+    See Also
+    --------
+    load_word_similarity : Word pairs with human similarity ratings.
+
+    References
+    ----------
+    T. Mikolov, K. Chen, G. Corrado, J. Dean (2013). Efficient estimation of word
+    representations in vector space. ICLR workshop.
+
+    Examples
+    --------
+    >>> from sk_metaembed.datasets import load_analogies
+    >>> google = load_analogies()
+    >>> google.questions.shape, len(google.category_names)
+    ((19544, 4), 14)
+    >>> print(google.categories[0], *google.questions[0], sep=", ")
+    capital-common-countries, Athens, Greece, Baghdad, Iraq
+    """
+    rows = _sections(gensim_file("questions-words.txt"))
+    categories = [category for category, _ in rows]
+    return Bunch(
+        questions=np.array([words for _, words in rows]),
+        categories=np.array(categories),
+        category_names=list(dict.fromkeys(categories)),
+    )
+
+
+def _sections(path):
+    """Read lines of four words, below lines of a colon and a category."""
+    rows, category = [], None
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            words = line.split()
+            if words[:1] == [":"] and len(words) > 1:
+                category = " ".join(words[1:])
+            elif category is None or len(words) != 4:
+                raise ValueError(
+                    f"{path}, line {number}: expected four words below a category; "
+                    f"got {short_repr(line.strip())}."
+                )
+            else:
+                rows.append((category, words))
+    return rows
+
 
 # torchtext publishes the MD5 of the archive, 4eb0065aba063ef77873d3a9c8088811; this is
 # the SHA-256 of the file with that MD5. The first server does not always respond.
