@@ -9,8 +9,8 @@ import zipfile
 import pytest
 
 from sk_metaembed.datasets import (
-    _sentence_similarity,
-    _wnut17,
+    _conll,
+    _evaluation_sets,
     fetch_sick,
     fetch_sts_benchmark,
     fetch_wnut17,
@@ -64,19 +64,19 @@ def serve(server, table, split, content, monkeypatch):
 def test_sick_and_sts_come_from_archives(server, cache, monkeypatch):
     text = "pair_ID\ta\tb\tscore\tjudgment\n7\tA man\tA boy\t3.5\tNEUTRAL\n"
     content = zipped(**{"SICK_trial.txt": text, "readme.txt": "read me"})
-    serve(server, _sentence_similarity._SICK, "trial", content, monkeypatch)
+    serve(server, _evaluation_sets._SICK, "trial", content, monkeypatch)
     assert fetch_sick("trial").data.tolist() == [["A man", "A boy"]]
     (cache / "sick" / "sick_trial.zip").unlink()
     assert len(fetch_sick("trial").data) == len(server.requests) == 1
     row = b"main-news\tx\t2016\t0012\t4.5\tA man.\tB man.\n"
     content = tarred(("stsbenchmark/sts-dev.csv", row, tarfile.REGTYPE))
-    serve(server, _sentence_similarity._STS, "dev", content, monkeypatch)
+    serve(server, _evaluation_sets._STS, "dev", content, monkeypatch)
     assert fetch_sts_benchmark("dev").target.tolist() == [4.5]
 
 
 def test_wnut17_is_not_an_archive(server, cache, monkeypatch):
     text = b"To\tO\nRome\tB-location\n\t\nAda\tB-person\n\n"
-    serve(server, _wnut17._FILES, "dev", text, monkeypatch)
+    serve(server, _conll._FILES, "dev", text, monkeypatch)
     bunch = fetch_wnut17("dev")
     assert bunch.data.to_list() == [["To", "Rome"], ["Ada"]]
     assert bunch.target.tolist() == [["O", "B-location"], ["B-person"]]
@@ -87,7 +87,7 @@ def test_wnut17_is_not_an_archive(server, cache, monkeypatch):
 
 def test_the_local_folder_comes_first(server, cache, tmp_path, monkeypatch):
     text = b"Ada\tB-person\n"
-    serve(server, _wnut17._FILES, "dev", b"Bob\tB-person\n", monkeypatch)
+    serve(server, _conll._FILES, "dev", b"Bob\tB-person\n", monkeypatch)
     monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
     (tmp_path / "wnut17").mkdir()
     (tmp_path / "wnut17" / "emerging.dev.conll").write_bytes(text)

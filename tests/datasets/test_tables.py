@@ -11,7 +11,7 @@ import pytest
 
 from sk_metaembed.datasets import (
     _files,
-    _rdatasets,
+    _tables,
     load_bbc_news,
     load_birds,
     load_food_reviews,
@@ -63,7 +63,7 @@ def test_frames_and_arrays_have_the_same_content(load):
 def test_a_changed_file_is_refused(monkeypatch, tmp_path):
     file = tmp_path / "openintro" / "birds.pkl.compress"
     file.parent.mkdir()
-    monkeypatch.setattr(_rdatasets, "package_folder", lambda *args, **kwargs: tmp_path)
+    monkeypatch.setattr(_tables, "package_folder", lambda *args, **kwargs: tmp_path)
     with pytest.raises(OSError, match=r"birds.*is not the file of rdatasets 0\.2\.10"):
         load_birds()
     file.write_bytes(lzma.compress(pickle.dumps({})))
