@@ -31,14 +31,13 @@ from .._io._atomic import check_parent, file_path
 from .._pipelines import fitted_steps
 from ..inspection import compare_sources
 from ..tables._api import find_kinds, warn_of_unread_values
-from . import _data
-from ._model_tables import SCORES, columns_frame, learners_frame
-from ._read_table import READERS, read_table, split_suffix
-from ._read_target import read_target
+from ._read_table import READERS, read_table, read_target, split_suffix
 from ._report import report_html
+from ._summaries import SCORES, columns_frame, learners_frame, shorten, summarize
 from ._suspicious import find_suspicious
 
 _PREDICT_ROWS = 5000
+_MISSING = "empty, NA, None, null or nan"  # as pandas reads text files, among others
 _UNREAD = ".* in fit; .* count as missing"
 
 
@@ -49,15 +48,15 @@ def fit(options):
     table = _read_rows(options.table, options.separator)
     left_out = [*options.drop, *options.id]
     if options.groups:
-        _data.check_columns(table, [options.groups], "--groups")
+        _check_columns(table, [options.groups], "--groups")
         left_out = list(dict.fromkeys([*left_out, options.groups]))
-    X, target = _data.split_target(table, options.target, left_out)
+    X, target = _split_target(table, options.target, left_out)
     groups, of_steps = None, {}
     if options.groups:
-        groups = _data.group_numbers(table[options.groups][X.index])
+        groups = _group_numbers(table[options.groups][X.index])
         of_steps = {"table__groups": groups, "model__groups": groups}
     if n_left_out := len(table) - len(X):
-        _say(f"left out, without a target ({_data.MISSING}): {n_left_out:,} rows")
+        _say(f"left out, without a target ({_MISSING}): {n_left_out:,} rows")
     if options.folds < 2:
         raise ValueError(f"--folds must be at least 2, got {options.folds}.")
     options.task, y = read_target(target, options.task)
@@ -110,8 +109,8 @@ def predict(options):
     columns = list(model.feature_names_in_)
     if not len(table) and not table.shape[1]:  # no records, which name the columns
         table = pd.DataFrame(columns=[*dict.fromkeys([*columns, *options.id])])
-    _data.check_columns(table, columns, options.model)
-    _data.check_columns(table, options.id, "--id")
+    _check_columns(table, columns, options.model)
+    _check_columns(table, options.id, "--id")
     ids = _read_ids(options, table)
     labels = getattr(model, "classes_", ())
     probabilities = [f"probability_{label}" for label in labels]
@@ -147,13 +146,13 @@ def describe(options):
 
 
 def _describe_table(table):
-    summary = _data.summarize(table, find_kinds(table))
+    summary = summarize(table, find_kinds(table))
     yield f"{len(table):,} rows, {table.shape[1]} columns"
     yield from _aligned(summary)
 
 
 def _describe_model(model):
-    labels = map(_data.shorten, getattr(model, "classes_", ["a number"]))
+    labels = map(shorten, getattr(model, "classes_", ["a number"]))
     yield f"predicts: {', '.join(labels)}"
     for step in fitted_steps(model):
         if hasattr(step, "columns_"):
@@ -182,6 +181,37 @@ def _read_rows(path, separator):
     if not len(table):
         raise ValueError(f"{path!r} has no rows.")
     return table
+
+
+def _check_columns(table, names, option):
+    """Raise ValueError unless a table has all columns of an option."""
+    missing = [name for name in names if name not in table]
+    if missing:
+        raise ValueError(
+            f"{option}: the table has no column {', '.join(map(repr, missing))}. Its "
+            f"columns are {', '.join(map(repr, table.columns)) or 'none'}."
+        )
+
+
+def _split_target(table, target, dropped):
+    """Return the rows with a target: (X, y)."""
+    for option, names in (("--target", [target]), ("--drop, --id", dropped)):
+        _check_columns(table, names, option)
+    table = table[table[target].notna()]
+    if not len(table):
+        raise ValueError(f"--target: all values of {target!r} are missing.")
+    X = table.drop(columns=[target, *dropped])
+    if not X.shape[1]:
+        raise ValueError("No columns are left to predict from.")
+    return X, table[target]
+
+
+def _group_numbers(column):
+    """Return the number of the group of each row; missing ones are groups alone."""
+    numbers = pd.factorize(column)[0].astype("int64")
+    absent = (numbers < 0).nonzero()[0]
+    numbers[absent] = -1 - absent
+    return numbers
 
 
 def _read_ids(options, table):

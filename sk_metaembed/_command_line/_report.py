@@ -11,8 +11,14 @@ import numpy as np
 import pandas as pd
 
 from .._version import __version__
-from ._data import shorten, summarize
-from ._model_tables import SCORES, columns_frame, learners_frame, reliability_frame
+from ._summaries import (
+    SCORES,
+    columns_frame,
+    learners_frame,
+    reliability_frame,
+    shorten,
+    summarize,
+)
 
 _MEANINGS = {
     "roc_auc": "0.5 is chance, 1 is perfect: the probability that a row of one class "

@@ -1,4 +1,4 @@
-"""What other rooms may use of this one, in addition to its public names."""
+"""Names that other subpackages may use, in addition to the public ones."""
 
 from ._cells import read_cells
 from ._column_format import choose_column_format

@@ -64,7 +64,7 @@ _LOWER = _ALSO | {text.casefold() for text in _MISSING}
 
 
 def is_missing_anywhere(text):
-    """Return whether a stripped text means a missing value in any column."""
+    """Return whether a stripped text marks a missing value in a column of any kind."""
     return text in _MISSING
 
 
@@ -128,7 +128,7 @@ def read_cells(column, name=""):
 
 
 def distinct(values):
-    """Return the distinct values in order, and each cell's place; -1 if missing."""
+    """Return the distinct values in order of appearance, and codes; -1 if missing."""
     if len(values) == 1:  # pandas takes longer
         is_present = values[0] is not None and bool(values[0] == values[0])
         return values[: int(is_present)], np.array([is_present - 1])
@@ -149,7 +149,7 @@ def as_texts(cells):
 
 
 def typed_text(value, notation):
-    """Return a value of typed cells as a text that reads as it."""
+    """Return the text that reads as this value of typed cells."""
     if notation.endswith("date"):
         return _date_text(value) + "Z" * (notation == "zoned date")
     if notation == "bool":
@@ -204,7 +204,7 @@ def _typed_cells(column):
 
 
 def _microseconds(dates):
-    """Return datetime64 in microseconds; years beyond them become the last ones."""
+    """Return dates in microseconds; years out of their range become the last ones."""
     dates = np.asarray(dates)
     if np.datetime_data(dates.dtype)[0] in ("us", "ns", "ps", "fs", "as"):
         return dates.astype("datetime64[us]")
@@ -304,7 +304,7 @@ def _as_numbers(cells, missing, types):
 
 
 def _are_large(numbers):
-    """Return which numbers are such that floats do not tell integers apart."""
+    """Return which numbers are too large for floats to tell integers apart."""
     return np.abs(numbers) >= _LARGEST_WHOLE
 
 
@@ -380,7 +380,7 @@ def _has_text(cell):
 
 
 def _clean(text):
-    """Return a text as tools agree to write it, None if it means a missing value."""
+    """Return a text as all tools write it, None if it marks a missing value."""
     text = _normal(text)
     if is_missing_anywhere(text):
         return None

@@ -181,9 +181,9 @@ class ColumnEncoder(BaseEstimator):
         return floats, texts
 
     def _check_decimals(self, cells):
-        """Warn of other decimal separators; return a number that can have either.
+        """Warn about another decimal separator; return a number that can have either.
 
-        It is `ambiguous_` if the cells have none, and "" if those of fit have none.
+        It is `ambiguous_` if these cells have none, and "" if fit had none either.
         """
         number_format = self.format_.numbers
         if number_format is None:
@@ -212,17 +212,17 @@ class ColumnEncoder(BaseEstimator):
         return either
 
     def _find_unshown(self, cells, floats):
-        """Return the separators of which fit does not show what they separate.
+        """Return the separators whose role no number in fit shows.
 
-        Both if all numbers are whole. If none is a text with a separator, a decimal
-        point is the usual one.
+        These are both if all numbers are whole. If numbers have decimals but no text
+        has a separator, it is the comma.
         """
         if self.format_.numbers is None or any({*".,"} & {*t} for t in _texts(cells)):
             return ""
         return ".," if (floats[np.isfinite(floats)] % 1 == 0).all() else ","
 
     def _check_dates(self, cells):
-        """Warn of dates whose day and month no cell of fit tells apart."""
+        """Warn about dates whose day and month no cell in fit tells apart."""
         if self.format_.dates is None:
             return
         order = self.format_.dates.order
@@ -236,9 +236,9 @@ class ColumnEncoder(BaseEstimator):
             )
 
     def _restore_codes(self, texts, is_float):
-        """Return texts, with numbers as the codes of fit that they can only be.
+        """Return texts, with numbers replaced by the only code in fit that they can be.
 
-        Warns of numbers that can be several codes, or none.
+        Warns about numbers that can be several codes, or none.
         """
         numbers = [t for t in dict.fromkeys(texts) if t.isdecimal() or _is_rounded(t)]
         rounded = {number for number in numbers if _may_be_rounded(number)}
@@ -274,14 +274,14 @@ class ColumnEncoder(BaseEstimator):
         return texts
 
     def _codes_with_zeros(self, number):
-        """Return the codes that can be a number, such as "007" and "7" of 7."""
+        """Return the codes that a number can be, such as "007" and "7" for 7."""
         padded = number.zfill(self.code_length_)
         if self.codes_ is None:
             return [padded]
         return self.codes_.get(number) or sorted({number, padded})
 
     def _check_zones(self, notations):
-        """Warn of zones without a known offset, and of times without one among others.
+        """Warn about zones without a known offset, and times with and without a zone.
 
         `notations` are those of the training rows.
         """
@@ -322,7 +322,7 @@ class ColumnEncoder(BaseEstimator):
         return text | found | notations
 
     def _check_notations(self, notations, texts):
-        """Warn of cells that are written in another way than all cells of fit."""
+        """Warn about cells in a notation that no cell in fit has."""
         if not self.notations_ or self.is_duplicate:
             return
         same = {"bool", "number"} if self.format_.kind == "binary" else set()
@@ -368,7 +368,7 @@ class ColumnEncoder(BaseEstimator):
 
 
 def _texts(cells):
-    """Return the distinct str among cells."""
+    """Return the distinct texts among cells, without lists."""
     values = cells.values if cells.notation == "text" else ()
     return [text for text in dict.fromkeys(values) if isinstance(text, str)]
 
@@ -389,10 +389,11 @@ def _plain_notation(text):
 
 
 def find_codes(texts):
-    """Return the codes of digits by their numbers, and the length of those with zeros.
+    """Return codes such as "007" by the numbers that they become, and their length.
 
-    The length is 0 if none has zeros in front. There are no codes by numbers if all
-    have one length. Where digits are rare, a number can be a string of its own.
+    The length is 0 if no code has leading zeros. The codes are None if all have one
+    length: numbers are padded with zeros then. If few texts are digits, a number can
+    also be a text of its own.
     """
     texts = {*texts} - {""}
     digits = sorted(filter(str.isdecimal, texts))
@@ -412,7 +413,7 @@ def find_codes(texts):
 
 
 def _codes_by_float(codes):
-    """Return the long ones among codes of digits by the floats that they become."""
+    """Return codes of more than 15 digits by the floats that they become."""
     found = {}
     for code in codes:
         if len(code) > _EXACT and code.isdecimal():
@@ -425,12 +426,12 @@ def _codes_by_float(codes):
 
 
 def _is_rounded(text):
-    """Return whether a text is a number without its last digits, as 1.5e+18."""
+    """Return whether a text is a number such as "1.5e+18", without its last digits."""
     return "+" in text and _ROUNDED.fullmatch(text) is not None
 
 
 def _may_be_rounded(text):
-    """Return whether the last digits of a number can be those of a float."""
+    """Return whether a float or a spreadsheet may have replaced the last digits."""
     if len(text) > _EXACT and text.isdecimal():
         return float(text) == int(text) or not text[_EXACT:].strip("0")
     return _is_rounded(text)

@@ -93,7 +93,7 @@ class _Values:
         return present > 0 and self.counts[found].sum() >= share * present
 
     def sample(self, size):
-        """Return the most frequent values, and others at equal distances, weighted."""
+        """Return the most frequent values and others at equal distances, weighted."""
         if len(self.texts) <= size:
             return self
         order = np.argsort(-self.counts, kind="stable")
@@ -125,23 +125,23 @@ def choose_column_format(cells, name=""):
         return start._replace(kind="constant")
     times = times_of_day(values) if cells.notation == "date" else None
     if times is not None and times.any():
-        column_format, odd = _of_floats(start, times, counts, "time")
+        column_format, odd = _float_format(start, times, counts, "time")
     elif cells.notation.endswith("date"):
-        column_format, odd = _of_dates(start, "", values, counts), {}
+        column_format, odd = _date_format(start, "", values, counts), {}
     elif cells.notation != "text":
-        column_format, odd = _of_floats(start, values, counts, cells.notation)
+        column_format, odd = _float_format(start, values, counts, cells.notation)
     elif counts[[isinstance(value, tuple) for value in values]].sum() > n_rows / 2:
         column_format, odd = start._replace(kind="list"), {}
     else:
         texts = [", ".join(v) if isinstance(v, tuple) else v for v in values]
-        column_format, odd = _of_strings(start, _Values(texts, counts), name)
+        column_format, odd = _string_format(start, _Values(texts, counts), name)
     if odd:
         _warn_of_odd_cells(column_format, odd, cells, name)
     return column_format
 
 
 def find_duplicates(columns):
-    """Return the positions of `Cells` that equal earlier ones, and of these."""
+    """Return the position of the first equal `Cells` for each duplicate's position."""
     first, out = {}, {}
     for position, cells in enumerate(columns):
         values = cells.values
@@ -158,7 +158,7 @@ def find_duplicates(columns):
 # return the odd values, which are read as missing, with their counts.
 
 
-def _of_floats(start, values, counts, notation):
+def _float_format(start, values, counts, notation):
     """Return the format of a column of floats, and its infinite values."""
     finite = np.isfinite(values)
     odd = dict(zip(values[~finite], counts[~finite], strict=True))
@@ -172,15 +172,15 @@ def _of_floats(start, values, counts, notation):
         dates, _ = read_dates(texts, "mdy")
         no_date = np.isnat(dates)
         odd |= zip(values[no_date].tolist(), counts[no_date], strict=True)
-        return _of_dates(start, "", dates, counts), odd
+        return _date_format(start, "", dates, counts), odd
     number_format = NumberFormat(
         unit="s" if notation == "duration" or notation.endswith("time") else "",
         booleans=notation == "bool" and len(values) == 2,
     )
-    return _of_numbers(start, number_format, values, counts), odd
+    return _number_format(start, number_format, values, counts), odd
 
 
-def _of_numbers(start, number_format, values, counts):
+def _number_format(start, number_format, values, counts):
     """Return the format of numbers: "number", "binary" or "key"."""
     n_rows = int(counts.sum())
     kind = "key" if _is_counter(values, n_rows) else "number"
@@ -193,19 +193,19 @@ def _of_numbers(start, number_format, values, counts):
     )
 
 
-def _of_dates(start, order, dates, counts):
+def _date_format(start, order, dates, counts):
     """Return the format of dates that are written in an order."""
     dates = choose_date_format(order, dates, counts)
     sentinels = (*start.sentinels, *dates.placeholders)
     return start._replace(kind="date", dates=dates, sentinels=sentinels)
 
 
-def _of_strings(start, values, name):
+def _string_format(start, values, name):
     """Return the format of a column of strings, and the odd values."""
     sample = values.sample(_SAMPLE)
     if not (_are_identifiers(sample) or _are_merged(values.texts)):
-        found = _of_date_texts(start, values, sample, name)
-        found = found or _of_number_texts(start, values, sample)
+        found = _date_text_format(start, values, sample, name)
+        found = found or _number_text_format(start, values, sample)
         if found is not None:
             return found
     separator = ", " if are_saved_lists(sample) else ""
@@ -237,7 +237,7 @@ def _of_strings(start, values, name):
     ), {}
 
 
-def _of_number_texts(start, values, sample):
+def _number_text_format(start, values, sample):
     """Return the format and odd values of numbers written as strings, else None."""
     number_format = choose_number_format(sample.texts, sample.counts)
     numbers, _ = read_numbers(sample.texts, number_format)
@@ -255,10 +255,10 @@ def _of_number_texts(start, values, sample):
     if is_read.sum() <= _FEW and are_bounds(texts, numbers[is_read]):
         return None
     counts = values.counts[is_read]
-    return _of_numbers(column_format, number_format, numbers[is_read], counts), odd
+    return _number_format(column_format, number_format, numbers[is_read], counts), odd
 
 
-def _of_date_texts(start, values, sample, name):
+def _date_text_format(start, values, sample, name):
     """Return the format and odd values of dates written as strings, else None.
 
     Issues a warning if no date shows the order of day, month and year.
@@ -290,7 +290,7 @@ def _of_date_texts(start, values, sample, name):
             UserWarning,
             stacklevel=3,
         )
-    return _of_dates(column_format, order, dates, values.counts), odd
+    return _date_format(column_format, order, dates, values.counts), odd
 
 
 def _with_sentinels(start, values, is_read, is_finite=False):
@@ -322,7 +322,7 @@ def _with_sentinels(start, values, is_read, is_finite=False):
 
 
 def _have_another_unit(odd, values):
-    """Return whether odd values are numbers too, of a unit of at least 1 % of rows."""
+    """Return whether 1 % of the rows or more are numbers of another unit."""
     counts = np.array([*odd.values()])
     number_format = choose_number_format([*odd], counts)
     is_read = np.isfinite(read_numbers([*odd], number_format)[0])
@@ -361,7 +361,7 @@ def _are_identifiers(sample):
 
 
 def _are_merged(texts):
-    """Return whether floats do not tell whole numbers of many digits apart."""
+    """Return whether more than 1 % of the whole numbers are equal only as floats."""
     long = [text for text in texts if len(text) > 15 and text.isdecimal()]
     return len(long) - len({*map(float, long)}) > 0.01 * len(texts)
 
@@ -375,7 +375,7 @@ def _are_compact_dates(texts):
 
 
 def _is_counter(values, n_rows):
-    """Return whether whole numbers hardly repeat though they lie close together.
+    """Return whether whole numbers are close together and yet hardly repeat.
 
     n numbers drawn from a range of r would have n ** 2 / (2 r) pairs of equal ones.
     """
@@ -413,7 +413,7 @@ def _is_prose(sample):
 
 
 def find_levels(values, n_rows):
-    """Return the distinct values of numbers if they are few, in ascending order."""
+    """Return the distinct numbers in ascending order, () if there are many."""
     if len({*values.tolist()}) > _MOST_DISTINCT:
         return ()
     levels = np.unique(_at_15_digits(values)).tolist()
@@ -424,10 +424,9 @@ def find_levels(values, n_rows):
 
 
 def level_names(numbers, levels):
-    """Return the level that each number is as text, "" if it is not one.
+    """Return the level of each number as text, "" if it is not a level.
 
-    Numbers are equal if they are as float32; if levels are not told apart by float32,
-    at 15 digits.
+    Numbers are compared as float32, or at 15 digits if levels are equal as float32.
     """
     keys, names, round_ = _keys(levels)
     numbers = round_(numbers)

@@ -95,7 +95,7 @@ def read_texts(cells, column_format):
 
 
 def unread_cells(cells, floats, column_format):
-    """Return which cells of a column of numbers or dates are neither, nor missing.
+    """Return which cells of a column of numbers or dates are not read and not missing.
 
     `floats` are the output of `read_floats` for these cells.
     """
@@ -154,7 +154,7 @@ def _parse(cells, read, how, missing):
 
 
 def _by_row(values, codes, missing):
-    """Return the value of each row by its code; -1 is a missing one."""
+    """Return the value for each code, `missing` for -1."""
     end = np.full((1, *values.shape[1:]), missing, values.dtype)
     return np.concatenate([values, end])[codes]
 

@@ -33,7 +33,7 @@ _FILLERS = frozenset(["st", "nd", "rd", "th", "of", "de", "den", "der", "le", "t
 
 
 def _beginnings(lists):
-    """Return the position of the list of each beginning that is in one list alone."""
+    """Return the position of the only list with a word that begins so, by beginning."""
     found = {}
     for position, names in enumerate(lists):
         for name in names.split():
@@ -96,7 +96,7 @@ _MOST_CYCLES = 500  # of 400 years; microseconds reach further
 
 
 def split_numbers(text):
-    """Return the digits and the mark of "5/3/2019", or "" for each, without a time."""
+    """Return the digits and the mark of "5/3/2019", without a time, or "" for each."""
     short = text.strip() if len(text) <= _LONGEST else ""
     match = _NUMERIC.fullmatch(_split_time(short)[0])
     return match.groups() if match else ("", "", "", "")
@@ -119,7 +119,7 @@ def read_dates(texts, order):
 
 
 def may_be_days_of_years(texts):
-    """Return whether numbers such as "2024-226" reach the end of years, if any."""
+    """Return whether any days of years, such as "2024-226", reach December."""
     found = filter(None, map(_DAY_OF_YEAR.fullmatch, texts))
     return max((int(match[1]) for match in found), default=366) >= _LATE
 
@@ -132,10 +132,10 @@ def _parse(text, order):
         found = _iso(text)
         if found is not None:
             return found
-    found = _of_parts(text, order)
+    found = _read_parts(text, order)
     if found is None and _DIGITS.search(text) and _MAY_HAVE_FORM.search(text):
         usual = _usual_form(text)
-        found = _of_parts(usual, order) if usual else None
+        found = _read_parts(usual, order) if usual else None
     return found
 
 
@@ -151,7 +151,7 @@ def _iso(text):
     return _add(date.replace(tzinfo=None), -offset), "zoned date"
 
 
-def _of_parts(text, order):
+def _read_parts(text, order):
     """Return the date of a text with a time and a zone, and its notation, or None."""
     date, time, zone = _split_time(text)
     era = _ERA.search(date) if date[-1:] in "cCeEdD" else None
@@ -220,7 +220,7 @@ def _split_time(text):
 
 
 def _split_zone(text):
-    """Split the zone off the text behind a time; it is the first word or the last."""
+    """Split the zone off the text after a time; it is the first or the last word."""
     zone, rest = split_offset(text)
     if not zone:
         word = _WORD.match(text)
@@ -245,7 +245,7 @@ def _is_zone(word):
 
 
 def _usual_form(text):
-    """Return a text in another form of the same date and time, "" if there is none."""
+    """Return the same date and time in a usual form, "" if the form is not known."""
     for pattern in _FORMS:
         match = pattern.fullmatch(text)
         if match:
@@ -285,7 +285,7 @@ def _year_month_day(text, order):
     return _named(text)
 
 
-def _of_day_of_year(year, day):
+def _day_of_year(year, day):
     """Return year, month and day of the n-th day of a year, or None."""
     if not 1 <= day <= 365 + isleap(year) or not 1 <= year <= 9999:
         return None
@@ -293,7 +293,7 @@ def _of_day_of_year(year, day):
     return date.year, date.month, date.day
 
 
-def _of_week(year, week, weekday):
+def _week(year, week, weekday):
     """Return year, month and day of an ISO week and its weekday, or None."""
     try:
         date = datetime.date.fromisocalendar(year, week, weekday)
@@ -316,8 +316,8 @@ _PARTS_OF_YEARS = [
         (r"(\d{4})[- ]?Q([1-4])", lambda year, quarter: (year, 3 * quarter - 2, 1)),
         (r"Q([1-4])[- /]?(\d{4})", lambda quarter, year: (year, 3 * quarter - 2, 1)),
         (r"([12]\d{3})[- ]?H([12])", lambda year, half: (year, 6 * half - 5, 1)),
-        (r"([12]\d{3})-(\d{3})", _of_day_of_year),
-        (r"([12]\d{3})-?W(\d\d)(?:-?([1-7]))?", _of_week),
+        (r"([12]\d{3})-(\d{3})", _day_of_year),
+        (r"([12]\d{3})-?W(\d\d)(?:-?([1-7]))?", _week),
     )
 ]
 
@@ -375,8 +375,9 @@ _NEARLY = 0.95  # the others can be odd cells
 def choose_order(texts, counts):
     """Return the order of day, month and year in texts, and whether they show it.
 
-    Only texts with the most frequent mark count, each as often as it occurs. The first
-    evidence for one order alone shows it. The order is "" if no text needs one.
+    Only texts with the most frequent mark count, each as often as it occurs. The order
+    is shown by the first kind of evidence that holds for one order alone. It is "" if
+    no text needs an order.
     """
     mark, found = _with_frequent_mark(texts, counts)
     if not found:
@@ -397,9 +398,10 @@ def choose_order(texts, counts):
 
 
 def first_ambiguous(texts, order=None):
-    """Return the first text such as "05/03/2019" that is several dates, or "".
+    """Return the first text that is several dates, such as "05/03/2019", or "".
 
-    With the `order` of a `DateFormat`, it is the first text that this does not decide.
+    With the `order` of a `DateFormat`, return the first text that this order leaves
+    open.
     """
     for text in filter(_AMBIGUOUS.search, () if order in ("dmy", "mdy") else texts):
         mark, dates = _by_order(text)
@@ -412,8 +414,8 @@ def first_ambiguous(texts, order=None):
 def _by_order(text):
     """Return the mark of a text, and its day, month and year by each possible order.
 
-    There are none if a long year is first. A year of two digits is the first of three
-    numbers of two digits, or the last.
+    There are no orders if a year of four digits is first. A year of two digits is the
+    first or the last of three numbers of two digits.
     """
     first, mark, second, third = split_numbers(text)
     if len(first) > 2 or len(third) < 2:
@@ -426,6 +428,7 @@ def _by_order(text):
 
 
 def _is_date(day, month, _):
+    """Return whether a month has a day, in a leap year."""
     return 1 <= month <= 12 and 1 <= day <= monthrange(2000, month)[1]
 
 
@@ -442,7 +445,7 @@ def _with_frequent_mark(texts, counts):
 
 
 def _distinct_parts(found, orders):
-    """Return the sets of days, months and years of the texts that all orders read."""
+    """Return the distinct days, months and years by order, of texts with all orders."""
     usual = [dates for dates in found if dates.keys() >= {*orders}]
     return {
         order: [*map(set, zip(*(dates[order] for dates in usual), strict=True))]
@@ -452,16 +455,17 @@ def _distinct_parts(found, orders):
 
 
 def _has_last_days(days, _, years):
-    """Return whether days, unlike years of two digits, reach 29."""
+    """Return whether a value above 28 shows a field to be days, not short years."""
     is_wide = min(days) < 10 and len(days) > len(years)
     return is_wide and max(days) > 28 >= max(years)
 
 
 def _is_monthly(days, months, years):
-    """Return whether dates are one day of months in all seasons of years, or quarters.
+    """Return whether dates are one day of the months, in all seasons of several years.
 
-    By another order, they are some of the first days of one month, year after year.
-    Two digits up to 31 that do not vary can be the year of other dates.
+    By another order, they would be the first days of one month, year after year. One
+    first day of all quarters of one year counts too. A fixed number up to 31 can be a
+    year of two digits.
     """
     is_one_day = days == {1} or (len(days) == 1 and min(years) > 31)
     seasons = {(month - 1) // 3 for month in months}
@@ -470,7 +474,7 @@ def _is_monthly(days, months, years):
 
 
 def _is_year_likely(parts):
-    """Return whether the first of three numbers is rather the year than the last."""
+    """Return whether the first of three numbers, not the last, is like a year."""
     if "ymd" not in parts:
         return False
     days, _, years = parts["ymd"]
@@ -478,7 +482,7 @@ def _is_year_likely(parts):
 
 
 def _likely_order(parts, mark):
-    """Return the most usual order of dates that do not show it."""
+    """Return the usual order of dates that do not show their order."""
     for order, (days, months, _) in parts.items():
         if days == {1} and len(months) > 3 and (order != "mdy" or mark == "/"):
             return order
@@ -512,7 +516,7 @@ class DateFormat(NamedTuple):
 
 
 def choose_date_format(order, dates, counts):
-    """Return the `DateFormat` of dates of an order, which occur `counts` times."""
+    """Return the `DateFormat` of dates, which occur `counts` times."""
     is_date = ~np.isnat(dates)
     dates, places = np.unique(dates[is_date], return_inverse=True)
     counts = np.bincount(places, counts[is_date], len(dates))
@@ -546,7 +550,7 @@ def date_numbers(dates, dates_format):
 
 @lru_cache(256)
 def _limits(dates_format):
-    """Return the place, the least and the largest number of each limited part."""
+    """Return the position, the minimum and the maximum of each limited part."""
     if dates_format.low is None:
         return []
     bounds = np.array([dates_format.low, dates_format.high])
@@ -557,7 +561,7 @@ def _limits(dates_format):
 
 
 def placeholder_names(dates, dates_format):
-    """Return the text of each date that is a placeholder, "" for others."""
+    """Return each date that is a placeholder as text, "" for other dates."""
     moments = _moments(dates_format)
     order = np.argsort(moments)
     names = np.array([*dates_format.placeholders, ""], dtype=object)
@@ -566,7 +570,7 @@ def placeholder_names(dates, dates_format):
 
 
 def varying_parts(dates):
-    """Return the names of the parts in which dates differ; "days" is always one."""
+    """Return the names of the parts in which dates differ, and "days" in any case."""
     values = date_parts(dates[~np.isnat(dates)], PARTS)
     varies = [bool(len(column) and np.ptp(column) > 0) for column in values.T]
     return tuple(
@@ -596,4 +600,5 @@ def date_parts(dates, parts):
 
 
 def _moments(dates_format):
+    """Return the placeholders as datetime64[us]."""
     return np.array(dates_format.placeholders, "datetime64[us]")

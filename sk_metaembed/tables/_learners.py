@@ -48,7 +48,7 @@ class NumbersInputMixin:
 
 
 def offset(numbers):
-    """Return the median of numbers that float32 would not tell apart, 0 otherwise."""
+    """Return the median of numbers that would merge as float32, 0 for other numbers."""
     known = np.unique(numbers[np.isfinite(numbers)])
     if not len(known):
         return 0.0
@@ -225,9 +225,10 @@ class Trees(BaseEstimator):
 
 
 def _parts_left_out(units, labels, n_rows, rng):
-    """Yield which rows each of any number of trees leaves out, (n_rows,).
+    """Yield, for any number of trees, which rows each leaves out, (n_rows,).
 
-    Each part has a third of the units, and of those of each class of `labels`.
+    Each part has a third of the units, and a third of the units of each class in
+    `labels`.
     """
     if units is None:
         yield from repeat(np.zeros(n_rows, dtype=bool))
@@ -302,7 +303,7 @@ def fit_on_folds(estimator, X, target, folds, sample_weight):
 
 
 def _without_empty_columns(part):
-    """Write 0 into columns without numbers, which boosting refuses; return the rows."""
+    """Write 0 into columns without numbers, which boosting rejects; return the rows."""
     part[:, np.isnan(part).all(axis=0)] = 0
     return part
 

@@ -61,9 +61,9 @@ def parse_list(text):
 
 
 def as_list_text(cell, separator):
-    """Return a list, or the text in which it is saved, as items with a separator.
+    """Return the items of a list, or of its text, joined by a separator.
 
-    Other texts are returned as they are: they have the separator, or a single item.
+    Other texts are returned as they are: they have the separator, or are a single item.
     """
     items = cell if isinstance(cell, tuple) else parse_list(cell)
     return cell if items is None else separator.join(filter(None, items))
@@ -115,7 +115,7 @@ def find_separator(sample):
 
 
 def _share_items(rows):
-    """Return whether rows are made of short items that others have, at any place."""
+    """Return whether rows have short items that other rows have, in any position."""
     first = {row[0] for row in rows}
     later = {item for row in rows for item in row[1:]}
     items = [item for row in rows for item in row]

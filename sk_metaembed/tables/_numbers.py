@@ -105,7 +105,7 @@ class NumberFormat(NamedTuple):
 
 
 def are_bounds(texts, numbers):
-    """Return whether some have the same number, such as "<40" and ">=40"."""
+    """Return whether bounds such as "<40" and ">=40" have the same number."""
     sides = {}
     for text, number in zip(texts, numbers, strict=True):
         bound = _BOUND.match(text.strip())
@@ -177,7 +177,7 @@ def read_numbers(texts, number_format):
 
 
 def convert(value, unit, number_format):
-    """Return a value of a unit in that of the format; NaN if that measures another."""
+    """Return a value in the unit of the format, NaN for a unit of another family."""
     if unit == "":
         return value * number_format.plain
     if unit == number_format.unit:
@@ -365,10 +365,10 @@ def _grouped(digits, mark):
 
 
 def choose_decimal(bodies):
-    """Return the decimal separator of most of the numbers that show it.
+    """Return the decimal separator that most numbers show.
 
-    If none does, "1.299" is a thousand next to whole numbers such as "850": numbers
-    with a fixed number of decimals would have them everywhere.
+    If none shows it, "1.299" is 1299 next to whole numbers such as "850", because
+    decimals with a fixed number of digits would be in all numbers.
     """
     votes, whole, grouped = Counter(), False, set()
     for body, n in bodies:
@@ -390,9 +390,9 @@ def _digits(body):
 
 
 def first_with_decimal(texts, decimal):
-    """Return the first text that shows a decimal separator, "" if none does.
+    """Return the first text that shows `decimal` to be the decimal separator, or "".
 
-    "?" returns one that can have either.
+    With "?", return the first text with a separator that can have either role.
     """
     for text in texts:
         plain = plain_text(text)
@@ -468,7 +468,7 @@ def choose_numbers_inside(texts, counts):
 
 
 def _choose_units(pairs, meaning, enough):
-    """Return the units of enough rows; of each family the most frequent one."""
+    """Return the units that enough rows have, the most frequent one of each family."""
     rows = Counter()
     for row, n in pairs:
         rows.update(dict.fromkeys((_read_word(w, meaning)[0] for *_, w in row), n))
@@ -490,7 +490,7 @@ def numbers_inside(texts, plan):
 
 
 def _find(text):
-    """Return whether it is negative, the body, and the next word of each number."""
+    """Return for each number in a text if it is negative, its digits, the next word."""
     text = plain_text(text)
     return [
         (text[max(m.start() - 2, 0) : m.start()] in ("-", " -", "(-"), *m.groups())
@@ -499,7 +499,7 @@ def _find(text):
 
 
 def _slots(row, plan):
-    """Return the numbers of a text by unit (if in the plan) and occurrence."""
+    """Return the numbers in a text by unit (one of the plan, or "") and occurrence."""
     seen, out = {}, {}
     for negative, body, word in row:
         value = read_value(body, plan.decimal)
@@ -513,7 +513,7 @@ def _slots(row, plan):
 
 @lru_cache(4096)
 def _convert_word(word, meaning, units):
-    """Return the unit among `units`, or "", and the scale by the word of a number."""
+    """Return the unit (in `units` or "") and the factor of the word after a number."""
     unit, scale = _read_word(word, meaning)
     if unit in units:
         return unit, scale
@@ -526,6 +526,6 @@ def _convert_word(word, meaning, units):
 
 @lru_cache(4096)
 def _read_word(word, meaning):
-    """Return unit and scale of the word behind a number: "M" scales it by 1e6."""
+    """Return the unit and the factor of the word after a number; "M" is 1e6."""
     scale, rest = read_scale(word or "", meaning)
     return unit_name(rest, meaning), scale

@@ -68,7 +68,7 @@ def trained_models(estimator, sources, effort, random_state):
 
 
 def _network(is_number, random_state):
-    """Return a network that reads the order of tokens, next to models that do not."""
+    """Return a network that reads the order of tokens, unlike the linear models."""
     kind = DynamicMetaRegressor if is_number else DynamicMetaClassifier
     options = {"linear_share": 0}  # the stack has linear models of its own
     return kind(train_options=options, random_state=random_state)
@@ -308,7 +308,7 @@ def make_table_pipeline(
 
 
 def _target_type(estimator):
-    """Return the type of the target of a last step, for the encoder before it."""
+    """Return the type of target that a last step takes, for the encoder before it."""
     if isinstance(estimator, str):
         return "continuous" if estimator == "regressor" else "auto"
     if type(estimator).__module__.startswith("sklearn.semi_supervised"):
@@ -317,7 +317,7 @@ def _target_type(estimator):
 
 
 def _check_estimator(estimator):
-    """Raise an error unless it is a name of one or an instance."""
+    """Raise an error unless the argument is the name or an instance of an estimator."""
     names = ("classifier", "regressor")
     if isinstance(estimator, str) and estimator not in names:
         raise ValueError(

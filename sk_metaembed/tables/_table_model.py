@@ -433,15 +433,15 @@ def _warn_of_copies(copies):
 
 
 def _call(task, is_single):
-    """Return the result of a call, by one thread or as many as the learner takes."""
+    """Return the result of a call, with one thread or as many as the learner uses."""
     with _threads(is_single=is_single):
         return task()
 
 
 def _threads(*, is_single):
-    """Return the context of one thread of OpenMP, or of as many as a learner takes.
+    """Return a context with one thread of OpenMP, or with as many as a learner uses.
 
-    Its number belongs to a thread, and that of BLAS to the process.
+    OpenMP's limit is one of a thread, the limit of BLAS one of the process.
     """
     if not is_single:
         return nullcontext()
@@ -451,5 +451,5 @@ def _threads(*, is_single):
 
 @lru_cache(maxsize=1)
 def _controller(n_modules):
-    """Return the controller of the loaded libraries, which takes long to find them."""
+    """Return the controller of the loaded libraries; to find them takes long."""
     return ThreadpoolController()

@@ -48,10 +48,10 @@ class Table:
             )
 
     def columns(self, names=None):
-        """Return the cells of columns by their names, None for all in their order.
+        """Return the `Cells` of columns, of all if `names` is None.
 
-        `names` are the names in fit. The columns can be in any order; without names, in
-        the order of fit.
+        `names` are the names in fit. The columns can be in any order; without names,
+        they are in the order of fit.
         """
         order = range(len(self.names)) if names is None else self._places(names)
         frame = self._frame
@@ -115,9 +115,9 @@ def _arrow_values(column):
 
 
 def _is_mixed(frame):
-    """Return whether pandas returns a row as objects, without converting cells.
+    """Return whether pandas returns a row as objects, with cells as they are.
 
-    Next to categories of numbers, integers become floats.
+    Otherwise, integers next to categories of numbers become floats.
     """
     import pandas as pd
 

@@ -156,6 +156,10 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         return np.array([f"stacked{ending}" for ending in endings], dtype=object)
 
     def _read(self, X):
+        """Return the cells of each column, "" if missing, and which cells are missing.
+
+        With ``reset=True``, in fit, record the names of the columns.
+        """
         names = [name for name in X.names if name not in self.ignored]
         return X.select(names) if names else X.tokens
 
@@ -467,7 +471,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         return active is None or any(name in _CHAR_NGRAMS for name in active)
 
     def _check_target(self, y):
-        """Return y, None if nothing uses it; raise an error if it would leak."""
+        """Return y, None if it is not used; raise an error if a step would leak it."""
         for name, step in [("combine", self.combine), *self._named_sources]:
             if hasattr(step, "fit") and get_tags(step).target_tags.required:
                 raise ValueError(
@@ -571,7 +575,7 @@ def _fit_encoder(encoder, cells, y, method):
 
 
 def _encode(encoder, cells):
-    """Return the output of a column's encoder, computed once per distinct cell."""
+    """Return the output of a column's encoder, computed once for each distinct cell."""
     if not cells:
         return np.zeros((0, len(_output_names(encoder))), dtype=np.float32)
     distinct, places = distinct_cells(cells)

@@ -38,8 +38,8 @@ _LOCAL = ("localtime", "Factory", "posixrules")  # differ by system
 def offset_from_utc(name, date):
     """Return the offset of a zone at a local time, None if it is not known.
 
-    `name` is an offset, an abbreviation or a name of the IANA database. Of an hour that
-    occurs twice when summer time ends, it is the first. Without a date (None), the
+    `name` is an offset, an abbreviation or a name in the IANA database. An hour that
+    occurs twice when summer time ends is read as the first. Without a date (None), the
     offset of zones that have summer time is not known.
     """
     zone = _offset_or_zone(name)
@@ -74,7 +74,7 @@ def _offset_or_zone(name):
 
 @lru_cache(1024)
 def is_zone(name):
-    """Return whether a word behind a time is the name of a zone, or looks like one."""
+    """Return whether a word after a time is the name of a zone, or looks like one."""
     is_short = _SHORT.fullmatch(name) is not None
     return is_short or "/" in name or offset_from_utc(name, _SUMMER) is not None
 
@@ -104,7 +104,7 @@ def _read_zone(name):
 
 @cache
 def _full_names():
-    """Return the names of the IANA database by their forms in lower case."""
+    """Return the names in the IANA database by their forms in lower case."""
     import zoneinfo
 
     return {name.casefold(): name for name in zoneinfo.available_timezones()}
@@ -190,20 +190,20 @@ def read_duration(text, clock="h"):
     """
     has_colon = ":" in text
     if not (has_colon or text[:1] in _FIRST or text[-1:] in _LAST):
-        seconds = _of_words(text) if _WORDS.match(text) else None
+        seconds = _read_words(text) if _WORDS.match(text) else None
     elif len(text) > _LONGEST:
         return None
     elif has_colon and (match := _CLOCK.fullmatch(text)):
-        return _of_clock(match, clock)
+        return _read_clock(match, clock)
     elif not has_colon and "P" in text[:2]:
         match = _ISO.fullmatch(text)
-        seconds = match and _of_iso(*match.groups())
+        seconds = match and _read_iso(*match.groups())
     elif not has_colon and (match := _HOUR.fullmatch(text)):
         before, first, second, after = match.groups()
         hour = hour_of_half(int(first or second), before or after)
         return None if hour is None else (3600 * hour, "time")
     else:
-        seconds = _of_interval(text) if text[:1] in "iI" else _of_words(text)
+        seconds = _read_interval(text) if text[:1] in "iI" else _read_words(text)
     return None if seconds is None else (seconds, "duration")
 
 
@@ -214,9 +214,9 @@ def is_duration(cell_type):
 
 
 def times_of_day(dates):
-    """Return seconds since midnight of dates that are times of day, else None.
+    """Return seconds since midnight, or None if a date is not a tool's first day.
 
-    These are all on the first day of a tool, such as 1899-12-31 in a spreadsheet.
+    Spreadsheets return times of day as datetimes on 1899-12-31, for example.
     """
     present = dates[~np.isnat(dates)]
     days = np.unique(present.astype("datetime64[D]"))
@@ -226,7 +226,7 @@ def times_of_day(dates):
 
 
 def seconds_of(cell):
-    """Return the seconds of a duration or a time of day of any library."""
+    """Return the seconds of a duration or a time of day from any library."""
     if isinstance(cell, np.timedelta64):
         return cell / np.timedelta64(1, "s")
     if isinstance(cell, datetime.timedelta):
@@ -242,7 +242,7 @@ def seconds_of(cell):
 
 
 def hour_of_half(hour, half):
-    """Return the hour of the day of an hour before or after noon, or None."""
+    """Return the hour of the day for an hour before or after noon, or None."""
     is_late = half[0] in "pP" or not half.casefold().startswith(_EARLY)
     if hour > 12:
         return hour if is_late and hour < 24 else None
@@ -253,7 +253,7 @@ def _number(text):
     return float(text.replace(",", "."))
 
 
-def _of_clock(match, clock):
+def _read_clock(match, clock):
     """Return the seconds and the notation of a match of `_CLOCK`, or None."""
     before, sign, days, first, second, third, fraction, after, zone = match.groups()
     half = before or after
@@ -284,14 +284,14 @@ def _of_clock(match, clock):
     return float(-seconds if sign == "-" else seconds), notation
 
 
-def _of_iso(sign, *parts):
+def _read_iso(sign, *parts):
     """Return the seconds of the parts of an ISO duration."""
     pairs = zip(parts, _ISO_SIZES, strict=True)
     total = sum(_number(part) * size for part, size in pairs if part)
     return -total if sign == "-" else total
 
 
-def _of_interval(text):
+def _read_interval(text):
     """Return the seconds of "INTERVAL '1 02:03:04' DAY TO SECOND", or None."""
     match = _INTERVAL.fullmatch(text)
     if match is None:
@@ -316,7 +316,7 @@ def _of_interval(text):
     return -total if sign == "-" and total is not None else total
 
 
-def _of_words(text):
+def _read_words(text):
     """Return the seconds of "1 day, 2:03:04", "-1 days +22:00:00" or "@ 2 hours ago".
 
     Units without a time such as "2 hours" are read with the units of other numbers.
@@ -335,7 +335,7 @@ def _of_words(text):
     rest = body[end:]
     if rest:
         match = _CLOCK.fullmatch(rest)
-        found = _of_clock(match, "h") if match and n_parts else None
+        found = _read_clock(match, "h") if match and n_parts else None
         if found is None:
             return None
         total += found[0]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sk_metaembed._command_line import _commands
-from sk_metaembed._command_line._read_target import read_target
+from sk_metaembed._command_line._read_table import read_target
 
 from .command import main, quick_pipeline
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sk_metaembed import make_table_pipeline
-from sk_metaembed._command_line._model_tables import reliability_frame
+from sk_metaembed._command_line._summaries import reliability_frame
 from sk_metaembed._command_line._suspicious import find_suspicious
 
 N_ROWS = 120

@@ -1,4 +1,4 @@
-"""Tables about a fitted pipeline: its columns, its learners, and its reliability."""
+"""DataFrames about a table, and a fitted pipeline: columns, learners, reliability."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,29 @@ SCORES = {
     True: "accuracy on rows that were not used for fitting",
     False: "R² on rows that were not used for fitting",
 }
+_N_EXAMPLES = 3
 _N_GROUPS = 5
+
+
+def summarize(table, kinds):
+    """Return a DataFrame with a row per column: kind, missing, distinct, examples."""
+    counts = [table[name].dropna().astype(str).value_counts() for name in table]
+    examples = [map(shorten, count.index[:_N_EXAMPLES]) for count in counts]
+    return pd.DataFrame(
+        {
+            "column": list(table),
+            "kind": [kinds[name] for name in table],
+            "missing": [f"{share:.1%}" for share in table.isna().mean()],
+            "distinct": [f"{len(count):,}" for count in counts],
+            "most frequent": list(map(" | ".join, examples)),
+        }
+    )
+
+
+def shorten(value, length=40):
+    """Return a value as one line of text, cut to a length."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def columns_frame(encoder):
