@@ -170,6 +170,11 @@ def pair_features(u, v, features=PAIR_FEATURES):
     return np.concatenate([_DENSE[name](u, v) for name in features], axis=1)
 
 
+def n_odd_rows(n_rows):
+    """Return how many rows are too few to decide how all rows are read: one in 50."""
+    return n_rows // 50
+
+
 def length_limit(norms):
     """Return the length above which vectors count as errors, by that of 99% of them."""
     norms = norms[norms > 0]

@@ -4,12 +4,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from .._core._arrays import n_odd_rows
 from .._core._typing import Texts
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences, check_tokens
 from ..sequences._api import check_embedded
-
-# Of sequences with tokens, from which on positions are learned by default.
-_SHARE_OF_EQUAL_LENGTH = 0.9
 
 Input: TypeAlias = EmbeddedSequences | SequencePairs | TokenSequences | Texts
 
@@ -66,8 +64,7 @@ def trainable_pairs(model, X):
     """Return the trainable sources of an estimator as a list of (name, source).
 
     Without any, and without vectors in X, vectors of tokens are learned, and those of
-    positions if nine tenths of the sequences have the same length: one odd sequence
-    must not decide.
+    positions if all sequences but a few odd ones have the same length.
     """
     pairs = [] if model.trainable is None else model.trainable
     tokens, blocks = tokens_and_blocks(X)
@@ -76,7 +73,8 @@ def trainable_pairs(model, X):
 
         pairs = [("tokens", TrainableTokens())]
         counts = np.bincount(tokens.lengths)[1:]  # of lengths from 1
-        if counts[1:].max(initial=0) >= _SHARE_OF_EQUAL_LENGTH * max(counts.sum(), 1):
+        n_others = counts.sum() - counts[1:].max(initial=0)
+        if n_others <= n_odd_rows(counts.sum()) and counts.any():
             pairs += [("positions", TrainablePositions())]
     if not isinstance(pairs, list | tuple):
         # "transformer" for a TrainableTransformer.

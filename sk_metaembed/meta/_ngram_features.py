@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from .._core._arrays import pair_features
+from .._core._arrays import n_odd_rows, pair_features
 from .._linear._operators import Product, squared
 from ..sequences import SequencePairs
 from ..sequences._api import (
@@ -29,7 +29,6 @@ _CHARACTERS = (2, 4)
 # Of a small alphabet. Texts of so few different words are shorter.
 _MAX_TYPES = 1000
 _LEAST_COUNT = 8  # occurrences per type
-_ROWS_PER_ODD_ROW = 50
 
 
 class _NgramFeatures(TransformerMixin, BaseEstimator):
@@ -194,7 +193,7 @@ def _is_alphabet_small(tokens):
     last[tokens.codes] = rows
     is_used = first >= 0
     n_own = np.bincount(first[is_used & (first == last)], minlength=len(tokens))
-    n_odd = len(tokens) // _ROWS_PER_ODD_ROW
+    n_odd = n_odd_rows(len(tokens))
     n_types = is_used.sum() - np.sort(n_own)[len(tokens) - n_odd :].sum()
     n_tokens = np.sort(tokens.lengths)[: len(tokens) - n_odd].sum()
     return n_types <= _MAX_TYPES and n_tokens >= _LEAST_COUNT * n_types

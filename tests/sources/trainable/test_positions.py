@@ -66,7 +66,7 @@ def test_sequences_of_equal_length_have_positions_by_default():
 
 
 def test_one_row_of_another_length_does_not_take_positions_away():
-    rows, y = [["a", "b", "c"], ["c", "b", "a"]] * 5, [0, 1] * 5
+    rows, y = [["a", "b", "c"], ["c", "b", "a"]] * 25, [0, 1] * 25
     for odd in (["a"], ["b"] * 9):
         model = DynamicMetaClassifier(**OPTIONS).fit([*rows, odd], [*y, 0])
         assert list(model.trained_) == ["tokens", "positions"]
