@@ -28,7 +28,7 @@ BELOW = {**ROOMS, "": {"_version"}, "_version": set(), "__main__": {"_command_li
 FLOORS = {
     "dynamic": (
         # Without torch.
-        "_parameters _ridge _standardization _inputs",
+        "_ridge _standardization _inputs",
         "_linear_model",
         "_batches",
         "nets",

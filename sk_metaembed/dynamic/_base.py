@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -18,10 +19,18 @@ from .._core._errors import prefix_input_errors, short_repr
 from .._core._estimators import NamedEstimatorsMixin, is_integer, rollback_on_error
 from .._core._sample_weights import check_sample_weight, relative_weights
 from .._core._sklearn import (
+    COUNT,
+    NATURAL,
+    NONNEGATIVE,
+    POSITIVE,
+    SHARE,
     CallbackSupportMixin,
+    Interval,
     InvalidParameterError,
+    StrOptions,
     VisualBlock,
     fit_context,
+    validate_parameter_constraints,
     with_callbacks,
 )
 from .._targets import check_groups, check_target, check_two_classes, make_target
@@ -35,15 +44,6 @@ from ._inputs import (
     tokens_and_blocks,
     trainable_pairs,
 )
-from ._parameters import (
-    CONSTRAINTS,
-    NETWORK_OPTIONS,
-    TRAIN_OPTIONS,
-    Attention,
-    ClassWeight,
-    Encoder,
-    read_options,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +53,34 @@ if TYPE_CHECKING:
 
     from .._core._typing import RandomState, Tags
     from ._inputs import Input
+
+Attention: TypeAlias = Literal["word", "context", "task", "uniform"]
+Encoder: TypeAlias = Literal["conv", "bilstm-max", "gru", "mean", "max"]
+ClassWeight: TypeAlias = (
+    dict[Any, float] | list[dict[Any, float]] | Literal["balanced"] | None
+)
+
+_AUTO = StrOptions({"auto"})
+_OPTION_CONSTRAINTS = {
+    "mixer": [StrOptions({"standardized", "published"})],
+    "gate": [StrOptions({"softmax", "sigmoid"})],
+    "activation": [StrOptions({"relu"}), None],
+    "layer_norm": ["boolean"],
+    "mix_penalty": [NONNEGATIVE],
+    "conv_widths": [tuple, list],
+    "encoder_dropout": [SHARE],
+    "decoder": [StrOptions({"crf", "softmax"})],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "n_iter_no_change": [COUNT],
+    "monitor": [StrOptions({"loss", "score"})],
+    "lr_factor": [Interval(Real, 0, 1, closed="neither")],
+    "lr_patience": [NATURAL],
+    "weight_decay": [NONNEGATIVE],
+    "gradient_clip": [POSITIVE, None],
+    "label_smoothing": [SHARE],
+    "linear_share": [SHARE, _AUTO],
+    "dtype": [StrOptions({"float32", "bfloat16"})],
+}
 
 # Chosen on development parts by `benchmarks/dynamic_defaults.py`.
 MAX_EPOCHS, STEPS_PER_OUTPUT = 100, 16
@@ -162,11 +190,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
           for early stopping.
         - ``n_iter_no_change`` : int, default=10. Epochs without improvement before
           early stopping ends training.
-        - ``monitor`` : {"loss", "score"}, default="loss". Not for regressors. What
-          early stopping and the learning rate follow on the held-out part: the loss, or
-          the accuracy, which says little where one class is frequent. With a `scheme`,
-          the score of a tagger is the F1 of spans, which stays near 0 for many epochs
-          of few sentences. Numbers and label sets have no score.
+        - ``monitor`` : {"loss", "score"}, default="loss". What early stopping and the
+          learning rate follow on the held-out part: the loss, or the accuracy, which
+          says little where one class is frequent. With a `scheme`, the score of a
+          tagger is the F1 of spans, which stays near 0 for many epochs of few
+          sentences. Numbers and label sets have no score.
         - ``lr_factor`` : float, default=0.5. Multiplies the learning rate after
           ``lr_patience`` epochs without improvement.
         - ``lr_patience`` : int, default=3. Epochs without improvement before
@@ -227,9 +255,46 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
     """
 
     _named_estimators = "trainable"
-    _parameter_constraints: dict = CONSTRAINTS
-    _network_options: dict[str, Any] = NETWORK_OPTIONS
-    _train_options: dict[str, Any] = {**TRAIN_OPTIONS, "monitor": "loss"}
+    _parameter_constraints: dict = {
+        "attention": [StrOptions(set(get_args(Attention)))],
+        "trainable": "no_validation",
+        "projection_dim": [COUNT, None],
+        "encoder": [StrOptions(set(get_args(Encoder)))],
+        "encoder_dim": [COUNT, tuple, list],
+        "hidden_dims": [tuple, list],
+        "embedding_dropout": [SHARE],
+        "head_dropout": [SHARE],
+        "network_options": [dict, None],
+        "lr": [POSITIVE],
+        "batch_size": [COUNT, StrOptions({"auto"})],
+        "max_epochs": [COUNT, StrOptions({"auto"})],
+        "early_stopping": ["boolean"],
+        "train_options": [dict, None],
+        "class_weight": [StrOptions({"balanced"}), dict, list, None],
+        "device": [str],
+        "callbacks": [list, tuple, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+    _network_options: dict[str, Any] = {
+        "mixer": "standardized",
+        "gate": "softmax",
+        "activation": "relu",
+        "layer_norm": False,
+        "mix_penalty": 0.0,
+        "conv_widths": (3, 5),
+        "encoder_dropout": 0.0,
+    }
+    _train_options: dict[str, Any] = {
+        "monitor": "loss",
+        "validation_fraction": 0.1,
+        "n_iter_no_change": 10,
+        "lr_factor": 0.5,
+        "lr_patience": 3,
+        "weight_decay": 0.0,
+        "gradient_clip": 5.0,
+        "dtype": "float32",
+    }
     _target_kind = "any"
     _n_steps, _min_epochs = 400, 5  # from `benchmarks/dynamic_defaults.py`
 
@@ -348,12 +413,10 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         held_out = self._read_validation(X_val, y_val)
 
         # How: on which device, with which rows in a batch, for how long.
-        device, random = (
-            resolve_device(self.device),
-            check_random_state(self.random_state),
-        )
+        device = resolve_device(self.device)
+        random = check_random_state(self.random_state)
         network_options, train_options = self._read_options()
-        with explained_memory_errors(self._sizes()):
+        with explained_memory_errors(self):
             train_set, valid_set = self._data_sets(
                 data, held_out, groups, device, random
             )
@@ -419,7 +482,12 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         """Return sequences, targets, weights and groups, without rows of weight 0."""
         X = read_fit_input(X)
         y = self._read_target(y, X)
-        weights = checked_weights(sample_weight, X)
+        if len(X) == 0:
+            raise ValueError(
+                "Found array with 0 sample(s): at least one sequence is needed to "
+                "learn from."
+            )
+        weights = check_sample_weight(sample_weight, X)
         groups = check_groups(groups, len(X))
         rows = np.flatnonzero(weights)
         if self._target_kind == "classes" and y.ndim == 1:
@@ -451,12 +519,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                 "sample_weight and class_weight give every sequence a weight of 0."
             )
         return weights.astype(np.float32)
-
-    def _sizes(self):
-        """Return the parameters on which the memory of training depends, by name."""
-        names = "batch_size", "projection_dim", "encoder_dim", "hidden_dims"
-        conv_widths = self._read_options()[0]["conv_widths"]
-        return {n: getattr(self, n) for n in names} | {"conv_widths": conv_widths}
 
     def _data_sets(self, data, held_out, groups, device, random):
         """Return the data set to train on, and the held-out one or None.
@@ -534,7 +596,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     def _monitor(self):
         """Return the name of what early stopping follows in the history."""
-        follows_score = self._read_options()[1].get("monitor") == "score"
+        follows_score = self._read_options()[1]["monitor"] == "score"
         return (follows_score and self._target.score) or "valid_loss"
 
     def _fit_linear_model(self, X, codes, weights, rows):
@@ -768,14 +830,34 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         return tags
 
 
-def checked_weights(sample_weight, X):
-    """Return the weights of sequences, (n_sequences,), at least one of them not 0."""
-    if len(X) == 0:
+def read_options(name, given, defaults, owner):
+    """Return valid options, with the defaults of an estimator filled in.
+
+    Parameters
+    ----------
+    name : {"network_options", "train_options"}
+    given : dict or None
+    defaults : dict
+    owner : str
+        Name of the estimator's class, for messages.
+    """
+    options = {**defaults, **(given or {})}
+    unknown = [key for key in options if key not in defaults]
+    if unknown:
         raise ValueError(
-            "Found array with 0 sample(s): at least one sequence is needed to learn "
-            "from."
+            f"{name} has the unknown key {unknown[0]!r}. Allowed keys are "
+            f"{sorted(defaults)}."
         )
-    return check_sample_weight(sample_weight, X)
+    constraints = dict(_OPTION_CONSTRAINTS)
+    if defaults.get("weight_decay") == "auto":
+        constraints["weight_decay"] = [*constraints["weight_decay"], _AUTO]
+    # To Python a bool is a number.
+    shown = {
+        key: repr(value) if isinstance(value, bool) and key != "layer_norm" else value
+        for key, value in options.items()
+    }
+    validate_parameter_constraints(constraints, shown, f"{owner}'s {name}")
+    return options
 
 
 def check_sizes(sizes, name, kind, *, may_be_empty=False):

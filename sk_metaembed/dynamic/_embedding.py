@@ -17,9 +17,8 @@ from .._core._sklearn import StrOptions
 from .._core._typing import RandomState
 from ..sequences import EmbeddedSequences, SequencePairs
 from ..sequences._api import block_without_copy
-from ._base import BaseDynamicMeta
+from ._base import Attention, BaseDynamicMeta, ClassWeight, Encoder
 from ._inputs import Input, read_fit_input, tokens_and_blocks
-from ._parameters import Attention, ClassWeight, Encoder
 
 
 class Vectors(NamedTuple):

@@ -366,12 +366,10 @@ def _keep_trained_vectors(module, train_set):
 
 
 @contextmanager
-def explained_memory_errors(sizes):
-    """Raise a MemoryError that names remedies if memory does not suffice.
-
-    `sizes` are parameters of the estimator that the memory depends on, by name.
-    """
-    shown = ", ".join(f"{name}={value!r}" for name, value in sizes.items())
+def explained_memory_errors(estimator):
+    """Raise a MemoryError that names sizes and remedies if memory does not suffice."""
+    names = "batch_size", "encoder_dim", "hidden_dims", "network_options"
+    shown = ", ".join(f"{name}={getattr(estimator, name)!r}" for name in names)
     try:
         yield
     except torch.OutOfMemoryError as error:

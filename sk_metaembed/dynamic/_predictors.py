@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from .._core._inherited_docs import inherit_docs
-from ._base import BaseDynamicMeta
+from ._base import Attention, BaseDynamicMeta
 from ._inputs import Input
-from ._parameters import TRAIN_OPTIONS, Attention
 
 # The network and training of Kiela, Wang and Cho (2018).
 _PUBLISHED: dict[str, Any] = {
@@ -206,8 +205,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     _target_kind = "classes"
     # Without label smoothing, nets trained on few rows are overconfident.
     _train_options = {
-        **TRAIN_OPTIONS,
-        "monitor": "loss",
+        **BaseDynamicMeta._train_options,
         "weight_decay": "auto",
         "linear_share": "auto",
         "label_smoothing": 0.01,
@@ -332,7 +330,11 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     """
 
     _target_kind = "numbers"
-    _train_options = {**TRAIN_OPTIONS, "weight_decay": "auto", "linear_share": "auto"}
+    _train_options = {
+        **BaseDynamicMeta._train_options,
+        "weight_decay": "auto",
+        "linear_share": "auto",
+    }
 
     def predict(self, X: Input) -> NDArray[np.float64]:
         """Return the predicted numbers.

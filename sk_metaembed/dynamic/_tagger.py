@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,8 @@ from .._core._typing import RandomState
 from .._targets import TagTarget, allowed_tags, weighted_span_f1
 from ..sequences import SequencePairs, TaggerMixin
 from ..sequences._api import SCHEMES, check_scheme, decode_tags, read_tags
-from ._base import BaseDynamicMeta
+from ._base import Attention, BaseDynamicMeta
 from ._inputs import Input, tokens_and_blocks
-from ._parameters import NETWORK_OPTIONS, Attention, TaggingEncoder
 
 
 @inherit_docs(BaseDynamicMeta)
@@ -132,10 +131,10 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     _parameter_constraints: dict = {
         **BaseDynamicMeta._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "encoder": [StrOptions(set(get_args(TaggingEncoder)))],
+        "encoder": [StrOptions({"bilstm", "conv"})],
         "scheme": [StrOptions(set(SCHEMES)), None],
     }
-    _network_options = {**NETWORK_OPTIONS, "decoder": "crf"}
+    _network_options = {**BaseDynamicMeta._network_options, "decoder": "crf"}
     _n_steps, _min_epochs = 800, 15
 
     def __init__(
@@ -144,7 +143,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         *,
         trainable: Any = None,
         projection_dim: int | None = 256,
-        encoder: TaggingEncoder = "bilstm",
+        encoder: Literal["bilstm", "conv"] = "bilstm",
         encoder_dim: int | Sequence[int] = 200,
         hidden_dims: Sequence[int] = (),
         embedding_dropout: float = 0.5,

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from sk_metaembed import DynamicMetaClassifier
+from sk_metaembed.dynamic._base import Encoder
 from sk_metaembed.dynamic._batches import (
     BucketLoader,
     Grid,
@@ -14,7 +15,6 @@ from sk_metaembed.dynamic._batches import (
     SequenceDataset,
 )
 from sk_metaembed.dynamic._inputs import PreparedSources
-from sk_metaembed.dynamic._parameters import Encoder
 from sk_metaembed.dynamic.nets._encoders import ByteDropout, segment_max
 from sk_metaembed.dynamic.nets._network import WeightedLoss, gate_weights
 

@@ -14,9 +14,9 @@ from sk_metaembed import (
     Pooling,
     TokenSequences,
 )
+from sk_metaembed.dynamic._base import Encoder
 from sk_metaembed.dynamic._batches import SequenceData
 from sk_metaembed.dynamic._inputs import PreparedSources
-from sk_metaembed.dynamic._parameters import Encoder
 from sk_metaembed.dynamic.nets._encoders import make_encoder
 
 KNOWN = [f"w{i}" for i in range(8)]
