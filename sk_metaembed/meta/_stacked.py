@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._arrays import inverse_norms
 from .._core._errors import short_repr
 from .._core._estimators import NamedEstimatorsMixin, rollback_on_error
+from .._core._inherited_docs import inherit_docs
 from .._core._sklearn import HasMethods, available_if, fit_context
 from .._core._typing import Names
 from .._pipelines import flat_steps
@@ -75,6 +76,55 @@ class _BaseStacked(
     """Fit a model per source and learn the weights of their sum.
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them.
+
+    The parameters and attributes below are those of the subclasses: `inherit_docs` adds
+    them to their docstrings.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The classifier or regressor of a source and of their concatenation; a clone is
+        fitted on the vectors without scaling. None is a linear model, a
+        LogisticRegression or a Ridge, whose scale and penalty are chosen out of fold
+        for each source. Models of tokens do not use it; without sources, a warning says
+        so.
+    models : list of (str, estimator) pairs, default=None
+        Further classifiers or regressors. One that reads texts receives the tokens,
+        such as a Pipeline that trains an encoder on y; others receive X, such as a
+        `DynamicMetaClassifier` of its sources. Each is fitted once per fold, and the
+        mean of their decision values counts. Parameters are ``name__parameter``.
+    concat : bool, default=True
+        Whether to fit a model of the concatenated sources, "concat", if there are
+        several. It takes about as much time as the sources together.
+    tfidf : bool, default=True
+        Whether to fit models of sparse features of the tokens, which need no source:
+        "words", of words and pairs of adjacent words; "chars", of the characters of
+        words, if any word has several; and for tokens of a small alphabet "ngrams", of
+        3 to 5 adjacent tokens and pairs with up to 3 tokens between them, and
+        "positions", of tokens by their position.
+    cv : int, cross-validation generator or an iterable, default=None
+        Folds of the out-of-fold predictions. None means five folds, or three for
+        1,500 rows or more. An int is a number of folds, stratified by class; there are
+        fewer if there are fewer rows or groups, or if no class has so many rows. Equal
+        sequences and pairs that share a text, or `groups` if they are passed to `fit`,
+        are in one fold.
+    random_state : int, RandomState instance or None, default=None
+        Determines the folds unless `cv` is a generator or an iterable.
+    n_jobs : int, default=None
+        Number of models fitted in parallel, in processes.
+
+    Attributes
+    ----------
+    weights_ : dict of str to float
+        Weight of each model in the sum.
+    scores_ : dict of str to float
+        Out-of-fold accuracy or coefficient of determination of each model alone. NaN if
+        no row could be held out.
+    estimators_ : dict of str to estimator or list
+        The models of the sources, "concat" and those of the tokens, fitted on all rows;
+        and lists of the models of `models`, fitted without the rows of one fold each.
+    dims_in_ : dict of str to int
+        Dimension of each block in fit, by name. `predict` requires the same.
     """
 
     _named_estimators = "models"
@@ -476,6 +526,7 @@ def _check_names(members):
             )
 
 
+@inherit_docs(_BaseStacked)
 class StackedMetaClassifier(TargetClassifierMixin, _BaseStacked):
     r"""Classify sequences by a weighted sum of linear models, one per source.
 
@@ -490,48 +541,11 @@ class StackedMetaClassifier(TargetClassifierMixin, _BaseStacked):
 
     Parameters
     ----------
-    estimator : classifier, default=None
-        The model of a source and of their concatenation; a clone is fitted on the
-        vectors without scaling. None is a LogisticRegression whose scale and penalty
-        are chosen out of fold for each source. Models of tokens do not use it;
-        without sources, a warning says so.
-    models : list of (str, classifier) pairs, default=None
-        Further models. One that reads texts receives the tokens, such as a Pipeline
-        that trains an encoder on y; others receive X, such as a
-        `DynamicMetaClassifier` of its sources. Each is fitted once per fold, and the
-        mean of their decision values counts. Parameters are ``name__parameter``.
-    concat : bool, default=True
-        Whether to fit a model of the concatenated sources, "concat", if there are
-        several. It takes about as much time as the sources together.
-    tfidf : bool, default=True
-        Whether to fit models of sparse features of the tokens, which need no source:
-        "words", of words and pairs of adjacent words; "chars", of the characters of
-        words, if any word has several; and for tokens of a small alphabet "ngrams", of
-        3 to 5 adjacent tokens and pairs with up to 3 tokens between them, and
-        "positions", of tokens by their position.
-    cv : int, cross-validation generator or an iterable, default=None
-        Folds of the out-of-fold predictions. None means five folds, or three for
-        1,500 rows or more. An int is a number of folds, stratified; there are fewer if
-        no class has so many rows. Equal sequences and pairs that share a text, or
-        `groups` if they are passed to `fit`, are in one fold.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as for scikit-learn's classifiers.
-    random_state : int, RandomState instance or None, default=None
-        Determines the folds unless `cv` is a generator or an iterable.
-    n_jobs : int, default=None
-        Number of models fitted in parallel, in processes.
 
     Attributes
     ----------
-    weights_ : dict of str to float
-        Weight of each model in the sum.
-    scores_ : dict of str to float
-        Out-of-fold accuracy of each model alone. NaN if no row could be held out.
-    estimators_ : dict of str to estimator or list
-        The models of the sources, "concat" and those of the tokens, fitted on all rows;
-        and lists of the models of `models`, fitted without the rows of one fold each.
-    dims_in_ : dict of str to int
-        Dimension of each block in fit, by name. `predict` requires the same.
     classes_ : ndarray of shape (n_classes,)
         The classes in y, of rows with a weight above 0; for an indicator matrix the
         numbers of its columns.
@@ -703,6 +717,7 @@ class StackedMetaClassifier(TargetClassifierMixin, _BaseStacked):
         self.class_weight = class_weight
 
 
+@inherit_docs(_BaseStacked)
 class StackedMetaRegressor(TargetRegressorMixin, _BaseStacked):
     r"""Predict numbers from sequences by a weighted sum of linear models.
 
@@ -711,50 +726,6 @@ class StackedMetaRegressor(TargetRegressorMixin, _BaseStacked):
     and characters of the sequences ("words", "chars"). Of tokens of a small alphabet,
     their order is read too ("ngrams", "positions"). Predictions are summed with
     nonnegative weights that are learned out of fold.
-
-    Parameters
-    ----------
-    estimator : regressor, default=None
-        The model of a source and of their concatenation; a clone is fitted on the
-        vectors without scaling. None is a Ridge whose scale and penalty are chosen out
-        of fold for each source. Models of tokens do not use it; without
-        sources, a warning says so.
-    models : list of (str, regressor) pairs, default=None
-        Further models. One that reads texts receives the tokens, such as a Pipeline
-        that trains an encoder on y; others receive X, such as a
-        `DynamicMetaRegressor` of its sources. Each is fitted once per fold, and the
-        mean of their decision values counts. Parameters are ``name__parameter``.
-    concat : bool, default=True
-        Whether to fit a model of the concatenated sources, "concat", if there are
-        several. It takes about as much time as the sources together.
-    tfidf : bool, default=True
-        Whether to fit models of sparse features of the tokens, which need no source:
-        "words", of words and pairs of adjacent words; "chars", of the characters of
-        words, if any word has several; and for tokens of a small alphabet "ngrams", of
-        3 to 5 adjacent tokens and pairs with up to 3 tokens between them, and
-        "positions", of tokens by their position.
-    cv : int, cross-validation generator or an iterable, default=None
-        Folds of the out-of-fold predictions. None means five folds, or three for
-        1,500 rows or more. An int is a number of folds; there are fewer if there are
-        fewer rows or groups. Equal sequences and pairs that share a text, or `groups`
-        if they are passed to `fit`, are in one fold.
-    random_state : int, RandomState instance or None, default=None
-        Determines the folds unless `cv` is a generator or an iterable.
-    n_jobs : int, default=None
-        Number of models fitted in parallel, in processes.
-
-    Attributes
-    ----------
-    weights_ : dict of str to float
-        Weight of each model in the sum.
-    scores_ : dict of str to float
-        Out-of-fold coefficient of determination of each model alone. NaN if no row
-        could be held out.
-    estimators_ : dict of str to estimator or list
-        The models of the sources, "concat" and those of the tokens, fitted on all rows;
-        and lists of the models of `models`, fitted without the rows of one fold each.
-    dims_in_ : dict of str to int
-        Dimension of each block in fit, by name. `predict` requires the same.
 
     Raises
     ------
@@ -777,68 +748,18 @@ class StackedMetaRegressor(TargetRegressorMixin, _BaseStacked):
     .. math:: \bar y + \sum_s w_s (f_s(x) - \bar y), \qquad w_s \geq w_s^0 / 10
 
     where w minimizes the squared error of the out-of-fold predictions of the training
-    rows plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2` [1]_ [2]_. The weights
-    :math:`w^0` are 1 for "concat", or for the only source, and 0 for all others.
-    Without "concat", several sources have equal :math:`w^0`; without sources, all
-    models do, "ngrams" and "positions" half as large a one. The squared error is a sum
-    over rows. With few rows the weights therefore stay close to :math:`w^0`, the plain
-    concatenation; with many rows the second term is negligible. Weights are nonnegative
-    and no further model is fitted on the sum, because out-of-fold predictions of few
-    rows are negatively correlated with y: the mean of the other rows lies on the
-    opposite side of the overall mean. A model with free signs would learn this
-    correlation. Predictions of `estimator` and `models`,
-    less :math:`\bar y`, are first multiplied by the factor c of at most 1 that
-    minimizes their own squared error, in the same units, plus :math:`\frac{3}{2} (c -
-    1)^2`; it is part of the weight. The squared error of each column of y is divided by
-    twice the mean squared error of :math:`w^0` in this column; in the choice of
-    penalties and scales, by the variance of the column. The units of columns therefore
-    do not matter.
+    rows plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2`, with :math:`w^0` as of
+    `StackedMetaClassifier`, whose Notes also describe the features of sources and
+    tokens. Predictions of `estimator` and `models`, less :math:`\bar y`, are first
+    multiplied by the factor c of at most 1 that minimizes their own squared error, in
+    the same units, plus :math:`\frac{3}{2} (c - 1)^2`; it is part of the weight. The
+    squared error of each column of y is divided by twice the mean squared error of
+    :math:`w^0` in this column; in the choice of penalties and scales, by the variance
+    of the column. The units of columns therefore do not matter.
 
-    By default, the rows of each source have unit length, and the concatenation consists
-    of such rows. All dimensions then have one scale, so a source whose vectors differ
-    little has little weight. If there are at least as many rows as dimensions, the
-    vectors as they are, scaled to unit variance per dimension, are tried as well, and
-    used if their loss is smaller by more than two standard errors. The penalty is
-    ``alpha=0.1`` below 100 rows, where folds cannot distinguish penalties. From 100
-    rows on it is chosen out of fold from 0.01, 0.1 and 1: the value nearest to 0.1
-    whose loss is within one standard error of the smallest loss [3]_. If the first fold
-    holds out 300 rows or more, it is chosen in this fold alone: from the largest on,
-    the last value before the loss stops falling. For d dimensions of unit variance,
-    these values are multiplied by d. Standard errors are of the difference of two
-    losses by row.
-
-    Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
-    return vectors of sequences. For `SequencePairs`, each model receives [u; v;
-    abs(u-v); u*v; cos(u, v)], with products scaled by the root of the dimension for
-    vectors of unit length; products of words and characters are not scaled. A sequence
-    that a source does not know is a zero vector.
-
-    A word or pair of words that occurs c times in a sequence, and in n_f of n training
-    sequences, has the weight :math:`(1 + \ln c)(1 + \ln \frac{1 + n}{1 + n_f})`; rows
-    have unit length. The case of words that the default `Tokenizer` finds in texts is
-    ignored; other tokens are read as they are. "words" uses the 20,000 words with the
-    largest document frequencies, and the 20,000 most frequent pairs of two of these
-    words.
-
-    For "chars", words begin and end with a space. A group g of 2 to 4 characters that
-    occurs k times in a word has the weight :math:`k \frac{1 + \ln m_g}{m_g} (1 + \ln
-    \frac{1 + n}{1 + n_g})` there. The document frequency :math:`n_g = n - n \prod_w (1
-    - n_w / n)` is that of words w with g that occur independently, and :math:`m_g` the
-    mean number of occurrences in these sequences, at least 1. The row of a sequence is
-    the sum of its words, each times :math:`1 + \ln c`, divided by the root of the sum
-    of their squared lengths. It is never computed, because the words of each sequence
-    and the groups of each word suffice.
-
-    Document frequencies, and means and variances of dimensions, are computed without y
-    from all training rows with a weight above 0, which count alike. For "ngrams" and
-    "positions" see `StackedMetaClassifier`.
-
-    References
-    ----------
-    .. [1] D. H. Wolpert. "Stacked Generalization". Neural Networks, 1992.
-    .. [2] L. Breiman. "Stacked Regressions". Machine Learning, 1996.
-    .. [3] L. Breiman, J. Friedman, R. Olshen, C. Stone. "Classification and Regression
-       Trees", 1984.
+    The penalty is ``alpha=0.1`` below 100 rows, and is otherwise chosen from 0.01, 0.1
+    and 1, as ``1 / C`` of the classifier; it is multiplied by the number of dimensions
+    if these have unit variance.
 
     Examples
     --------

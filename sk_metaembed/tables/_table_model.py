@@ -29,6 +29,7 @@ from .._core._estimators import (
     part_tasks,
     rollback_on_error,
 )
+from .._core._inherited_docs import inherit_docs
 from .._core._optional import progress_bar
 from .._core._sklearn import CallbackSupportMixin, fit_context, with_callbacks
 from .._stacking import WeightedSumMixin
@@ -64,7 +65,37 @@ class _TableModel(
     CheckedParametersMixin,
     BaseEstimator,
 ):
-    """Fit learners and the weights of their sum."""
+    """Fit learners and the weights of their sum.
+
+    The parameters and attributes below are those of the subclasses: `inherit_docs` adds
+    them to their docstrings.
+
+    Parameters
+    ----------
+    n_jobs : int, default=None
+        Number of learners that are fitted in parallel, each by one thread. None fits
+        one after the other; from a million numbers on, with all cores where a learner
+        can use them.
+    verbose : int, default=0
+        1 shows a progress bar. scikit-learn's own is set with ``set_callbacks``: each
+        learner is a task.
+    random_state : int, RandomState instance or None, default=None
+        Determines the folds and the learners.
+
+    Attributes
+    ----------
+    weights_ : dict of str to float
+        Weight of each learner in the sum.
+    scores_ : dict of str to float
+        Accuracy or coefficient of determination of each learner, and of their "sum", on
+        rows that they have not seen. NaN if no row could be held out.
+    estimators_ : dict of str to list of estimator
+        The fitted models of each learner, whose decision values are averaged.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str objects, shape (n_features_in_,)
+        Names of the columns, if all are str.
+    """
 
     _parameter_constraints: dict = {
         "learners": [list, tuple],
@@ -72,6 +103,19 @@ class _TableModel(
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
+
+    def __init__(
+        self,
+        learners: Sequence[Any] = _LEARNERS,
+        *,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.learners = learners
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
@@ -207,6 +251,7 @@ class _TableModel(
         return total
 
 
+@inherit_docs(_TableModel)
 class TableClassifier(TargetClassifierMixin, _TableModel):
     r"""Classify rows of numbers by a weighted sum of learners of different kinds.
 
@@ -224,31 +269,11 @@ class TableClassifier(TargetClassifierMixin, _TableModel):
         missing values receive imputed and scaled columns.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as for scikit-learn's classifiers.
-    n_jobs : int, default=None
-        Number of learners that are fitted in parallel, each by one thread. None fits
-        one after the other; from a million numbers on, with all cores where a learner
-        can use them.
-    verbose : int, default=0
-        1 shows a progress bar. scikit-learn's own is set with ``set_callbacks``: each
-        learner is a task.
-    random_state : int, RandomState instance or None, default=None
-        Determines the folds and the learners.
 
     Attributes
     ----------
-    weights_ : dict of str to float
-        Weight of each learner in the sum.
-    scores_ : dict of str to float
-        Accuracy of each learner, and of their "sum", on rows that they have not seen.
-        NaN if no row could be held out.
-    estimators_ : dict of str to list of estimator
-        The fitted models of each learner, whose decision values are averaged.
     classes_ : ndarray of shape (n_classes,)
         The classes in y; for an indicator matrix the numbers of its columns.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str objects, shape (n_features_in_,)
-        Names of the columns, if all are str.
 
     Raises
     ------
@@ -319,13 +344,13 @@ class TableClassifier(TargetClassifierMixin, _TableModel):
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.learners = learners
+        super().__init__(
+            learners, n_jobs=n_jobs, verbose=verbose, random_state=random_state
+        )
         self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
 
 
+@inherit_docs(_TableModel)
 class TableRegressor(TargetRegressorMixin, _TableModel):
     r"""Predict numbers from rows of numbers by a weighted sum of learners.
 
@@ -341,29 +366,6 @@ class TableRegressor(TargetRegressorMixin, _TableModel):
         `HistGradientBoostingRegressor`, "trees" an `ExtraTreesRegressor`, "linear" a
         `Ridge`. Regressors that do not accept missing values receive imputed and scaled
         columns.
-    n_jobs : int, default=None
-        Number of learners that are fitted in parallel, each by one thread. None fits
-        one after the other; from a million numbers on, with all cores where a learner
-        can use them.
-    verbose : int, default=0
-        1 shows a progress bar. scikit-learn's own is set with ``set_callbacks``: each
-        learner is a task.
-    random_state : int, RandomState instance or None, default=None
-        Determines the folds and the learners.
-
-    Attributes
-    ----------
-    weights_ : dict of str to float
-        Weight of each learner in the sum.
-    scores_ : dict of str to float
-        Coefficient of determination of each learner, and of their "sum", on rows that
-        they have not seen. NaN if no row could be held out.
-    estimators_ : dict of str to list of estimator
-        The fitted models of each learner, whose predictions are averaged.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str objects, shape (n_features_in_,)
-        Names of the columns, if all are str.
 
     Raises
     ------
@@ -396,19 +398,6 @@ class TableRegressor(TargetRegressorMixin, _TableModel):
     >>> model.predict([[1.0, 0.0, 0.0]]).round().tolist()
     [2.0]
     """
-
-    def __init__(
-        self,
-        learners: Sequence[Any] = _LEARNERS,
-        *,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.learners = learners
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
 
 
 def _fit_named(name, estimator, on_folds):
