@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from sk_metaembed import DynamicMetaTagger
 from sk_metaembed.dynamic._batches import Grid
+from sk_metaembed.dynamic.nets import _crf
 from sk_metaembed.dynamic.nets._crf import (
     FORBIDDEN,
     Chain,
@@ -14,6 +16,8 @@ from sk_metaembed.dynamic.nets._crf import (
     tag_losses,
     tag_probabilities,
 )
+
+from .test_estimators import SMALL
 
 LENGTHS = (3, 0, 1, 4, 2, 0)
 
@@ -194,3 +198,11 @@ def test_it_stays_in_float32_under_autocast():
         losses = tag_losses(scores, chain, grid, scores.argmax(dim=1))
     assert result.dtype == losses.dtype == torch.float32
     torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_devices_without_float64_compute_tags_on_the_cpu(embedded, monkeypatch):
+    tags = [[f"t{len(w)}" for w in row] for row in embedded.tokens.to_list()]
+    expected = DynamicMetaTagger(**SMALL).fit(embedded, tags).predict_proba(embedded)
+    monkeypatch.setattr(_crf, "_WITHOUT_FLOAT64", {"cpu"})
+    result = DynamicMetaTagger(**SMALL).fit(embedded, tags).predict_proba(embedded)
+    np.testing.assert_array_equal(np.concatenate(result), np.concatenate(expected))

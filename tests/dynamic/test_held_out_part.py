@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from skorch.callbacks import Callback
 
 from sk_metaembed import (
     Block,
@@ -10,7 +11,6 @@ from sk_metaembed import (
     SequencePairs,
     TokenSequences,
 )
-from sk_metaembed.dynamic import _net
 
 N_ROWS = 80
 
@@ -19,27 +19,23 @@ class Divided(Exception):
     """The rows are divided, and training would begin."""
 
 
-@pytest.fixture
-def divide(monkeypatch):
-    """Return a function that returns which rows a fit holds out."""
+class Stop(Callback):
+    def on_train_begin(self, net, X, **kwargs):
+        raise Divided(X.rows, net.get_split_datasets(X)[1].rows)
 
-    def train(net, train_set, valid_set, **others):
-        raise Divided(train_set.rows, valid_set and valid_set.rows)
 
-    def divide(X, y, **options):
-        net = DynamicMetaClassifier(early_stopping=True, random_state=0)
-        with pytest.raises(Divided) as caught:
-            net.fit(X, y, **options)
-        train, held_out = caught.value.args
-        is_held_out = np.zeros(len(X), dtype=bool)
-        kept = np.flatnonzero(options.get("sample_weight", np.ones(len(X))))
-        is_held_out[kept[held_out]] = True
-        assert len(train) + len(held_out) == len(kept)
-        assert 0.03 < is_held_out.mean() < 0.3
-        return is_held_out
-
-    monkeypatch.setattr(_net, "train", train)
-    return divide
+def divide(X, y, **options):
+    """Return which rows a fit holds out."""
+    net = DynamicMetaClassifier(early_stopping=True, callbacks=[Stop()], random_state=0)
+    with pytest.raises(Divided) as caught:
+        net.fit(X, y, **options)
+    train, held_out = caught.value.args
+    is_held_out = np.zeros(len(X), dtype=bool)
+    kept = np.flatnonzero(options.get("sample_weight", np.ones(len(X))))
+    is_held_out[kept[held_out]] = True
+    assert len(train) + len(held_out) == len(kept)
+    assert 0.03 < is_held_out.mean() < 0.3
+    return is_held_out
 
 
 def rows_of(numbers, n_sides=1):
@@ -55,12 +51,12 @@ def assert_together(is_held_out, unit):
         assert len(set(is_held_out[unit == each])) == 1
 
 
-def test_copies_are_held_out_together(divide):
+def test_copies_are_held_out_together():
     unit = np.random.default_rng(0).permutation(np.arange(N_ROWS) // 4)
     assert_together(divide(rows_of(unit), unit % 2), unit)
 
 
-def test_groups_are_held_out_together(divide):
+def test_groups_are_held_out_together():
     unit = np.random.default_rng(0).permutation(np.arange(N_ROWS) // 4)
     X, y = rows_of(np.arange(N_ROWS)), np.arange(N_ROWS) % 2
     assert_together(divide(X, y, groups=unit), unit)
@@ -70,13 +66,13 @@ def test_groups_are_held_out_together(divide):
     assert_together(is_held_out[weight > 0], unit[weight > 0])
 
 
-def test_mirrored_pairs_are_held_out_together(divide):
+def test_mirrored_pairs_are_held_out_together():
     first, second = np.arange(N_ROWS // 2), 100 + np.arange(N_ROWS // 2)
     sides = np.concatenate([first, second, second, first])
     unit = np.tile(first, 2)
     assert_together(divide(rows_of(sides, 2), unit % 2), unit)
 
 
-def test_rows_of_equal_tokens_are_divided(divide):
+def test_rows_of_equal_tokens_are_divided():
     """Vectors of sequences can differ, such as those of images."""
     divide(rows_of(np.zeros(N_ROWS, dtype=int)), np.arange(N_ROWS) % 2)

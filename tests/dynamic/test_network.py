@@ -1,4 +1,4 @@
-"""Identities of the mixing mechanism and the encoders, against slow definitions."""
+"""The mixer, losses and batches, against slow definitions."""
 
 from typing import get_args
 
@@ -6,21 +6,20 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed import DynamicMetaClassifier
+from sk_metaembed import Block, DynamicMetaClassifier
 from sk_metaembed.dynamic._base import Encoder
 from sk_metaembed.dynamic._batches import (
     BucketLoader,
-    Grid,
     SequenceData,
     SequenceDataset,
 )
 from sk_metaembed.dynamic._inputs import PreparedSources
-from sk_metaembed.dynamic.nets._encoders import ByteDropout, segment_max
-from sk_metaembed.dynamic.nets._network import WeightedLoss, gate_weights
+from sk_metaembed.dynamic.nets._network import Mixer, WeightedLoss, gate_weights, joined
 
 from .conftest import make_embedded
 from .test_estimators import SMALL
 
+POOLED = SMALL | {"encoder": "mean", "early_stopping": False, "max_epochs": 4}
 ATTENTIONS = ("task", "word", "uniform")
 LEVELS = [
     ("type", "type"),
@@ -36,6 +35,136 @@ def test_softmax_over_scores_of_any_size_stays_finite():
     known = torch.tensor([[True, True], [True, False], [False, False]])
     weights = gate_weights(scores[:, :, None], known, "softmax")[:, :, 0]
     assert weights.tolist() == [[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
+
+
+def mixer_of(embedded, attention="word", gate="softmax", mixer="standardized"):
+    torch.manual_seed(0)
+    dims = [block.dim for block in embedded.blocks]
+    # Its statistics are not learned yet: sources stay as they are.
+    mixer = Mixer(dims, 6, attention, gate, None, False, mixer)
+    for parameter in mixer.parameters():
+        torch.nn.init.normal_(parameter)
+    return mixer.eval()
+
+
+def batch_of(embedded):
+    data = SequenceData(embedded, torch.device("cpu"), PreparedSources([], None))
+    return data.batch(np.arange(len(embedded)))
+
+
+def projected(mixer, embedded):
+    """Return projections and known tokens, (n_tokens, n_sources, dim) and 2-D."""
+    parts, known = [], []
+    for block, layer in zip(embedded.blocks, mixer.projections, strict=True):
+        block = embedded.broadcast(block, "token")
+        weight, bias = (p.detach().double().numpy() for p in layer.parameters())
+        parts.append(block.values @ weight.T + bias)
+        known.append(block.known)
+    return np.stack(parts, 1), np.stack(known, 1)
+
+
+def gated(scores, known, gate):
+    """Return the weights of (n_tokens, n_sources, n_weights) scores."""
+    if gate == "sigmoid":
+        return known[:, :, None] / (1 + np.exp(-scores))
+    raised = np.exp(scores - scores.max(1, keepdims=True)) * known[:, :, None]
+    return raised / np.maximum(raised.sum(1, keepdims=True), 1e-300)
+
+
+@pytest.mark.parametrize(
+    ("gate", "kind", "n_weights", "levels"),
+    [
+        ("softmax", "published", 1, ("type", "token")),
+        ("softmax", "standardized", 6, ("type", "token", "type")),
+        ("softmax", "standardized", 6, ("token",)),
+        ("sigmoid", "standardized", 6, ("type", "token")),
+    ],
+)
+def test_weights_are_scalars_or_vectors(gate, kind, n_weights, levels):
+    embedded = make_embedded(levels=levels)
+    mixer = mixer_of(embedded, gate=gate, mixer=kind)
+    vectors, known = projected(mixer, embedded)
+    weight, bias = (p.detach().double().numpy() for p in mixer.score.parameters())
+    weights = gated(vectors @ weight.T + bias, known, gate)
+    assert weights.shape[2] == n_weights
+    expected = (weights * vectors).sum(axis=1)
+    mixed, shown = mixer(batch_of(embedded))
+    np.testing.assert_allclose(mixed.detach(), expected, atol=1e-4)
+    np.testing.assert_allclose(shown.detach(), weights.mean(2), atol=1e-5)
+
+
+def test_context_attention_runs_over_time_and_not_over_sources():
+    embedded = make_embedded(levels=("type", "token", "type"))
+    mixer = mixer_of(embedded, "context", mixer="published")
+    reference = torch.nn.LSTM(6, 2, bidirectional=True)
+    recurrence = mixer.recurrence
+    for name, parameter in recurrence.forward_lstm.named_parameters():
+        getattr(reference, name).data.copy_(parameter.data)
+    for name, parameter in recurrence.backward_lstm.named_parameters():
+        getattr(reference, f"{name}_reverse").data.copy_(parameter.data)
+    batch = batch_of(embedded)
+    projected = mixer.project(batch)
+    projected = [v[i] for v, i in zip(projected, batch.index, strict=True)]
+    scores = mixer.scores(projected, batch.grid).squeeze(2)
+    offsets = embedded.tokens.offsets
+    for start, end in zip(offsets[:-1], offsets[1:], strict=True):
+        if start == end:
+            continue
+        for source in range(3):
+            states, _ = reference(projected[source][start:end])
+            expected = mixer.score(states).squeeze(1)
+            torch.testing.assert_close(
+                scores[start:end, source], expected, atol=1e-5, rtol=1e-4
+            )
+
+
+@pytest.mark.parametrize("levels", [("type", "type"), ("token", "sequence")])
+def test_standardized_sources_equal_those_of_a_standard_scaler(levels):
+    embedded = make_embedded(levels=levels, lengths=(1, 9))
+    y = np.arange(len(embedded)) % 2
+    model = DynamicMetaClassifier(**POOLED).fit(embedded, y)
+    by_hand = []
+    for block in embedded.blocks:
+        rows = block.values[block.known].astype(np.float64)
+        values = (block.values - rows.mean(0)) / rows.std(0) * block.known[:, None]
+        by_hand.append(Block(block.name, values, block.level, block.known))
+    by_hand = embedded.with_blocks(by_hand)
+    mixer = model.net_.module_.mixer
+    standardized = mixer.project(batch_of(embedded))
+    mixer.standards = None
+    for one, other in zip(standardized, mixer.project(batch_of(by_hand)), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-4)
+    probabilities = []
+    for exponent in (0, 4):  # dimensions have units of their own
+        units = [np.geomspace(10.0**-exponent, 1e6, b.dim) for b in embedded.blocks]
+        pairs = zip(embedded.blocks, units, strict=True)
+        blocks = [Block(b.name, b.values * u, b.level, b.known) for b, u in pairs]
+        X = embedded.with_blocks(blocks)
+        model = DynamicMetaClassifier(**POOLED).fit(X, y)
+        probabilities.append(model.predict_proba(X))
+    np.testing.assert_allclose(*probabilities, atol=1e-3)
+
+
+def test_joined_is_both_their_difference_and_their_product():
+    u, v = torch.tensor([[1.0, -2.0]]), torch.tensor([[3.0, 5.0]])
+    assert joined(torch.cat([u, v])).tolist() == [[1, -2, 3, 5, 2, 7, 3, -10]]
+
+
+def test_smoothed_labels_are_those_of_torch_and_of_two_classes():
+    outputs = torch.tensor([[2.0, -1.0], [0.5, 3.0]])
+    labels, weights = torch.tensor([0, 1]), torch.ones(2)
+    loss = WeightedLoss("cross-entropy", label_smoothing=0.2)
+    shares = torch.tensor([[0.9, 0.1], [0.1, 0.9]])
+    expected = -(shares * outputs.log_softmax(dim=1)).sum(dim=1).mean()
+    torch.testing.assert_close(loss(outputs, labels, weights), expected)
+    # The difference of two scores has the same probability as their softmax.
+    loss = WeightedLoss("binary-cross-entropy", label_smoothing=0.2)
+    scores, indicators = outputs[:, 1:] - outputs[:, :1], labels[:, None].float()
+    torch.testing.assert_close(loss(scores, indicators, weights), expected)
+    # Held-out rows are scored by their labels as they are.
+    plain = WeightedLoss("cross-entropy")(outputs, labels, weights)
+    loss = WeightedLoss("cross-entropy", label_smoothing=0.2).eval()
+    assert loss(outputs, labels, weights) == plain
 
 
 @pytest.mark.parametrize(
@@ -91,28 +220,3 @@ def test_loss_counts_a_row_as_often_as_its_weight_says(kind, values):
 
     torch.testing.assert_close(2 * of([0, 1], [2.0, 1.0]), 3 * of([0, 0, 1], [1.0] * 3))
     torch.testing.assert_close(of([0, 1], [1.0, 0.0]), of([0], [0.5]))
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_gradient_of_a_maximum_is_divided_among_equal_values(dtype):
-    lengths = np.array([3, 0, 4])
-    grid = Grid.of(lengths, torch.from_numpy)
-    values = [[0, 2], [0, 0], [-1, 2], [-1, 5], [-1, 3], [-2, 5], [-1, 5]]
-    tokens = torch.tensor(values, dtype=dtype, requires_grad=True)
-    largest = segment_max(tokens, grid)
-    assert largest.tolist() == [[0, 2], [0, 0], [-1, 5]]
-    largest.backward(torch.tensor([[4, 6], [9, 9], [3, 6]], dtype=dtype))
-    expected = [[2, 3], [2, 0], [0, 3], [1, 2], [1, 0], [0, 2], [1, 2]]
-    assert tokens.grad.tolist() == expected
-
-
-def test_dropout_keeps_the_mean_and_the_rate():
-    torch.manual_seed(0)
-    dropout = ByteDropout(0.3)
-    x = torch.ones(1000, 1001, requires_grad=True)
-    out = dropout(x)
-    assert float((out == 0).float().mean()) == pytest.approx(0.3, abs=5e-3)
-    assert float(out.detach().mean()) == pytest.approx(1.0, abs=5e-3)
-    out.sum().backward()
-    torch.testing.assert_close(x.grad, out.detach())
-    assert dropout.eval()(x) is x

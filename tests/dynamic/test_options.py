@@ -15,9 +15,6 @@ from sk_metaembed import (
     EmbeddingUnion,
     LSAEmbedding,
 )
-from sk_metaembed.dynamic import _batches, _net
-from sk_metaembed.dynamic._batches import Grid
-from sk_metaembed.dynamic.nets._encoders import MeanEncoder
 
 from .test_estimators import SMALL
 
@@ -167,13 +164,6 @@ def test_an_interrupt_keeps_the_best_weights_so_far(embedded, labels):
     assert loss == pytest.approx(min(model.history_[:2, "valid_loss"]), rel=1e-4)
 
 
-def test_a_long_mean_in_half_precision_is_exact():
-    grid = Grid.of(np.array([2000, 3]), torch.from_numpy)
-    mean = MeanEncoder(1)(torch.full((2003, 1), 3.0, dtype=torch.bfloat16), grid)
-    assert mean.dtype == torch.float32
-    assert mean.tolist() == [[3.0], [3.0]]
-
-
 def test_a_source_named_like_a_column_raises(embedded, labels):
     named = embedded.with_blocks([b.rename(f"t{b.name}") for b in embedded.blocks])
     named = named.with_blocks([named.blocks[0].rename("token"), named.blocks[1]])
@@ -182,13 +172,12 @@ def test_a_source_named_like_a_column_raises(embedded, labels):
         model.attention_weights(named)
 
 
-def test_a_gpu_without_memory_says_what_to_do(embedded, labels, monkeypatch):
-    def full(*args, **kwargs):
+class _Full(Callback):
+    def on_batch_end(self, net, **kwargs):
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
-    model = DynamicMetaClassifier(encoder="mean", batch_size=7, device="cpu")
-    for owner, place in ((_net, "run_epochs"), (_batches, "SequenceData")):
-        with monkeypatch.context() as patch:
-            patch.setattr(owner, place, full)
-            with pytest.raises(MemoryError, match="batch_size=7.*smaller batch"):
-                model.fit(embedded, labels)
+
+def test_a_gpu_without_memory_says_what_to_do(embedded, labels):
+    model = classifier(batch_size=7, callbacks=[_Full()])
+    with pytest.raises(MemoryError, match="batch_size=7.*smaller batch"):
+        model.fit(embedded, labels)

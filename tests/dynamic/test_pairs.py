@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-import torch
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -20,7 +19,6 @@ from sk_metaembed import (
     Tokenizer,
     TrainableCharacters,
 )
-from sk_metaembed.dynamic.nets._network import joined
 
 from . import test_estimators
 from .conftest import make_embedded
@@ -49,11 +47,6 @@ def labels():
 def swapped(pairs):
     order = np.r_[N : 2 * N, :N]
     return SequencePairs(pairs.sequences[order])
-
-
-def test_joined_is_both_their_difference_and_their_product():
-    u, v = torch.tensor([[1.0, -2.0]]), torch.tensor([[3.0, 5.0]])
-    assert joined(torch.cat([u, v])).tolist() == [[1, -2, 3, 5, 2, 7, 3, -10]]
 
 
 def test_a_pair_gives_the_same_alone_in_any_order_and_after_a_copy(pairs):

@@ -6,7 +6,6 @@ import torch
 from sklearn.exceptions import NotFittedError
 
 from sk_metaembed import Block, DynamicMetaTagger, EmbeddedSequences, TokenSequences
-from sk_metaembed.dynamic.nets import _crf
 from sk_metaembed.metrics import span_f1_score
 
 from . import test_estimators
@@ -85,13 +84,6 @@ def test_a_scheme_is_obeyed_for_any_scores(embedded, tags, decoder):
         if row:
             assert part[0, classes.index("I-a")] == 0
     assert model.set_params(scheme=None).fit(embedded, tags).net_ is not None
-
-
-def test_devices_without_float64_compute_tags_on_the_cpu(embedded, tags, monkeypatch):
-    expected = DynamicMetaTagger(**SMALL).fit(embedded, tags).predict_proba(embedded)
-    monkeypatch.setattr(_crf, "_WITHOUT_FLOAT64", {"cpu"})
-    result = DynamicMetaTagger(**SMALL).fit(embedded, tags).predict_proba(embedded)
-    np.testing.assert_array_equal(np.concatenate(result), np.concatenate(expected))
 
 
 def test_iobes_closes_its_spans(embedded):

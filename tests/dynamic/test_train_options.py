@@ -4,7 +4,6 @@ from inspect import signature
 
 import numpy as np
 import pytest
-import torch
 from numpydoc.docscrape import ClassDoc
 from skorch.callbacks import Callback
 
@@ -14,7 +13,6 @@ from sk_metaembed import (
     DynamicMetaRegressor,
     DynamicMetaTagger,
 )
-from sk_metaembed.dynamic.nets._network import WeightedLoss
 
 from .test_options import classifier
 
@@ -73,23 +71,6 @@ def test_shared_parameters_are_described_with_own_defaults():
     assert "Reads the sentence" in " ".join(tagger["encoder"].desc)
     dropout = [kind["embedding_dropout"].type for kind in (classifier, tagger)]
     assert dropout == ["float, default=0.2", "float, default=0.5"]
-
-
-def test_smoothed_labels_are_those_of_torch_and_of_two_classes():
-    outputs = torch.tensor([[2.0, -1.0], [0.5, 3.0]])
-    labels, weights = torch.tensor([0, 1]), torch.ones(2)
-    loss = WeightedLoss("cross-entropy", label_smoothing=0.2)
-    shares = torch.tensor([[0.9, 0.1], [0.1, 0.9]])
-    expected = -(shares * outputs.log_softmax(dim=1)).sum(dim=1).mean()
-    torch.testing.assert_close(loss(outputs, labels, weights), expected)
-    # The difference of two scores has the same probability as their softmax.
-    loss = WeightedLoss("binary-cross-entropy", label_smoothing=0.2)
-    scores, indicators = outputs[:, 1:] - outputs[:, :1], labels[:, None].float()
-    torch.testing.assert_close(loss(scores, indicators, weights), expected)
-    # Held-out rows are scored by their labels as they are.
-    plain = WeightedLoss("cross-entropy")(outputs, labels, weights)
-    loss = WeightedLoss("cross-entropy", label_smoothing=0.2).eval()
-    assert loss(outputs, labels, weights) == plain
 
 
 def test_only_labels_are_smoothed(embedded, labels):
