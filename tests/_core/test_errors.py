@@ -7,65 +7,50 @@ from pathlib import Path
 import pytest
 
 import sk_metaembed
-from sk_metaembed._core import _estimators
-from sk_metaembed._core._errors import NamedErrorsMixin, prefix_errors
+from sk_metaembed.sequences import SequencesInputMixin
 
 
-def reject(value):
+def reject():
     """Raise an error of this package."""
     code = compile("raise ValueError('value must be 1')", "file", "exec")
-    exec(code, vars(_estimators))
+    exec(code, vars(sk_metaembed))
 
 
-@prefix_errors
-def outer(value):
-    return inner(value)
-
-
-@prefix_errors
-def inner(value):
-    if value == "ours":
-        reject(value)
-    if value == "theirs":
-        int("x")
-    return value
-
-
-class Root(NamedErrorsMixin):
-    """A class without methods: those of subclasses are decorated."""
-
-
-class Base(Root):
+class Base(SequencesInputMixin):
     @classmethod
     def make(cls):
-        reject(cls)
+        reject()
 
     def check(self):
         """Refuse everything."""
-        reject(self)
+        reject()
 
 
 class Child(Base):
     def other(self):
         self.check()
 
+    def foreign(self):
+        int("x")
 
-def test_the_innermost_public_call_is_named_once():
-    assert outer(1) == 1
-    with pytest.raises(ValueError, match=r"^inner: value must be 1$"):
-        outer("ours")
+
+class Outer(Base):
+    def call(self):
+        Child().check()
+
+
+@pytest.mark.parametrize(
+    "call", [Child.make, Child().check, Child().other, Outer().call]
+)
+def test_methods_name_the_class_of_the_innermost_object_once(call):
+    with pytest.raises(ValueError, match=r"^Child: value must be 1$"):
+        call()
+    assert (Base.check.__name__, Base.check.__doc__) == ("check", "Refuse everything.")
 
 
 def test_errors_of_other_packages_are_not_named():
     with pytest.raises(ValueError, match="^invalid literal"):
-        outer("theirs")
-
-
-@pytest.mark.parametrize("call", [Child.make, Child().check, Child().other])
-def test_methods_name_the_class_of_their_object(call):
-    with pytest.raises(ValueError, match=r"^Child: value must be 1$"):
-        call()
-    assert (Base.check.__name__, Base.check.__doc__) == ("check", "Refuse everything.")
+        Child().foreign()
 
 
 def messages(path):

@@ -1,24 +1,12 @@
-"""Weights of rows: what is taken, and what is said of anything else."""
+"""Weights of rows that are not accepted, and what the error says."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from sk_metaembed._core._sample_weights import check_sample_weight
+from sk_metaembed import TableRegressor
 
-
-@pytest.mark.parametrize(
-    ("weights", "expected"), [(None, [1, 1]), (2, [2, 2]), ([1, 0], [1, 0])]
-)
-def test_weights(weights, expected):
-    result = check_sample_weight(weights, [0, 0])
-    assert result.tolist() == expected
-    assert result.dtype == np.float64
-
-
-def test_the_weights_are_a_copy():
-    weights = np.ones(2)
-    check_sample_weight(weights, [0, 0])[0] = 5
-    assert weights.tolist() == [1, 1]
+FRAME = pd.DataFrame({"x": [1.0, 2.0]})
 
 
 @pytest.mark.parametrize(
@@ -37,4 +25,4 @@ def test_the_weights_are_a_copy():
 )
 def test_invalid_weights(weights, message):
     with pytest.raises(ValueError, match=message):
-        check_sample_weight(weights, [0, 0])
+        TableRegressor(["linear"]).fit(FRAME, [0.0, 1.0], sample_weight=weights)

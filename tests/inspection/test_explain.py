@@ -39,7 +39,6 @@ from sk_metaembed import (
     make_text_pipeline,
 )
 from sk_metaembed.inspection import explain
-from sk_metaembed.inspection._explained_texts import with_column
 from sk_metaembed.sequences import EmbeddedInputMixin
 from tests.sample_steps import Source
 
@@ -445,7 +444,6 @@ def test_columns_of_arrow_tables_and_of_arrays_of_short_texts():
         for kind in (pd.DataFrame, pa.Table.from_pandas)
     )
     np.testing.assert_array_equal(found.columns["kind"], expected.columns["kind"])
-    assert with_column(np.array([["a"]]), 0, ["longer"]).tolist() == [["longer"]]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "numpy"])

@@ -3,7 +3,7 @@ import pytest
 from sklearn.exceptions import UndefinedMetricWarning
 
 from sk_metaembed import PretrainedEmbedding, WordVectors
-from sk_metaembed.metrics import _analogy, analogy_score
+from sk_metaembed.metrics import analogy_score
 
 RNG = np.random.default_rng(3)
 WORDS = [f"{chr(97 + i % 26)}{i}x" for i in range(300)]
@@ -33,7 +33,8 @@ VECTORS = dict(zip(WORDS, MATRIX, strict=True))
 
 @pytest.mark.parametrize("ignore_case", [True, False])
 def test_agrees_with_gensim(tmp_path, monkeypatch, ignore_case):
-    monkeypatch.setattr(_analogy, "_ENTRIES_AT_ONCE", 64 * 200)  # several parts
+    parts = "sk_metaembed.metrics._analogy._ENTRIES_AT_ONCE"
+    monkeypatch.setattr(parts, 64 * 200)
     path = tmp_path / "questions.txt"
     path.write_text(": all\n" + "\n".join(map(" ".join, QUESTIONS)))
     kv = WordVectors.from_arrays(WORDS, MATRIX).to_keyed_vectors()

@@ -9,8 +9,6 @@ import torch
 from sklearn.base import clone
 
 from sk_metaembed import ElmoEmbedding
-from sk_metaembed.sources import _base
-from sk_metaembed.sources.elmo import _embedding, _network
 
 from ...rounding import assert_close
 from ...tiny_elmo import (
@@ -24,6 +22,7 @@ from ...tiny_elmo import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*words are read up to:UserWarning")
+FORWARD = "sk_metaembed.sources.elmo._embedding.ElmoForward"
 SENTENCES = [
     ["the", "film", "was", "plotting"],
     ["Good", "can't", "the", "very", "東京", "the"],
@@ -99,8 +98,9 @@ def test_packed_matrices_give_the_same(monkeypatch, tmp_path):
     plain = source().fit_transform(SENTENCES)
     rule = "sk_metaembed._training._onednn.is_faster"
     monkeypatch.setattr(rule, lambda shape: True)
-    assert _network.Product(torch.eye(3))._packed is not None
-    packed = ElmoEmbedding(*write(tmp_path)).fit_transform(SENTENCES)
+    step = ElmoEmbedding(*write(tmp_path)).fit(SENTENCES)
+    assert step._model.network._layers[0][0]._projection._packed is not None
+    packed = step.transform(SENTENCES)
     for a, b in zip(plain.blocks, packed.blocks, strict=True):
         assert_close(a.values, b.values)
 
@@ -184,8 +184,8 @@ def test_the_cache_gives_the_same_without_computing(tmp_path, monkeypatch):
     plain = source().fit_transform(SENTENCES)
     step = source(cache=tmp_path)
     assert step.fit_transform(SENTENCES) == plain
-    monkeypatch.setattr(_embedding.ElmoForward, "__call__", None)
-    monkeypatch.setattr(_embedding.ElmoForward, "words", None)
+    monkeypatch.setattr(f"{FORWARD}.__call__", None)
+    monkeypatch.setattr(f"{FORWARD}.words", None)
     assert clone(step).fit_transform(SENTENCES[::-1])[::-1] == plain
     last = source(layers=(2,), cache=tmp_path).fit_transform(SENTENCES)
     assert last == plain.select(["layer2"])
@@ -223,7 +223,7 @@ def test_out_of_memory_halves_the_batch(monkeypatch):
 
 
 def test_warns_of_words_that_are_cut(monkeypatch):
-    monkeypatch.setattr(_base, "_warned", set())
+    monkeypatch.setattr("sk_metaembed.sources._base._warned", set())
     whole, cut = [["a", "x" * 48, "é" * 24]], [["a", "x" * 49, "é" * 25]]
     message = "up to 48 bytes of UTF-8, without the rest of longer ones such as 'xxx"
     with warnings.catch_warnings():
@@ -233,14 +233,14 @@ def test_warns_of_words_that_are_cut(monkeypatch):
     with pytest.warns(UserWarning, match=message):
         result = step.transform([*cut, *whole])
     assert_close(result[0], result[1])
-    _base._warned.clear()
+    monkeypatch.setattr("sk_metaembed.sources._base._warned", set())
     with pytest.warns(UserWarning, match=f"ElmoEmbedding: words are read {message}"):
         assert source().fit(cut).n_truncated_words_ == 2
 
 
 @pytest.mark.parametrize("layers", [None, (1,)])
 def test_fit_computes_nothing_unless_something_is_learned(layers, monkeypatch):
-    monkeypatch.setattr(_embedding.ElmoForward, "__call__", None)
+    monkeypatch.setattr(f"{FORWARD}.__call__", None)
     step = source(layers=layers).fit(SENTENCES)
     assert step.dims_ == {f"layer{k}": 8 for k in layers or range(3)}
     assert step.coverage_ == {"types": 1.0, "tokens": 1.0}
