@@ -18,8 +18,7 @@ from sk_metaembed import (
 from sk_metaembed.dynamic._batches import SequenceData, SequenceDataset
 from sk_metaembed.meta._autoencoded import reconstruction_loss
 from sk_metaembed.sources.distillation._contrastive_training import pair_loss
-from sk_metaembed.sources.elmo.language_model._bptt import BPTTBatches
-from sk_metaembed.sources.elmo.language_model._corpus import RowsCorpus
+from sk_metaembed.sources.elmo.language_model._batches import BPTTBatches, RowsCorpus
 
 from ..sources.elmo.language_model.grammar import SMALL
 from . import cases

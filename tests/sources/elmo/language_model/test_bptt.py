@@ -5,9 +5,10 @@ import pytest
 import torch
 
 from sk_metaembed.sources import _base
-from sk_metaembed.sources.elmo.language_model._bptt import NO_TARGET, BPTTBatches
-from sk_metaembed.sources.elmo.language_model._corpus import (
+from sk_metaembed.sources.elmo.language_model._batches import (
+    NO_TARGET,
     SPECIAL,
+    BPTTBatches,
     StreamCorpus,
     read_corpus,
 )

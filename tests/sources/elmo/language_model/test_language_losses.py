@@ -78,7 +78,7 @@ def test_held_out_losses_are_float32():
 @pytest.mark.parametrize("dim", [1, 5])
 def test_clusters_have_at_least_one_dimension(dim, monkeypatch):
     monkeypatch.setattr(
-        "sk_metaembed.sources.elmo.language_model._modules._CUTOFFS", (2, 4, 8)
+        "sk_metaembed.sources.elmo.language_model._net._CUTOFFS", (2, 4, 8)
     )
     options = small("plain") | {"softmax": "adaptive"}
     options["architecture"]["projection_dim"] = dim
