@@ -10,6 +10,28 @@ from pathlib import Path
 from ._encoder_modules import MODULES, SETTINGS, check_task, select_route
 
 
+class LoadedHandle:
+    """Handle on a model that the user has loaded: pickles and saved files contain it.
+
+    A mixin to the left of a `Handle`. A subclass sets `_contents`, the arguments with
+    which its class method `of` returns the process's handle.
+    """
+
+    _contents: tuple
+
+    def _reference(self):
+        """Return {}: a saved file contains the model itself."""
+        return {}
+
+    def __reduce__(self):
+        return _of_contents, (type(self), *self._contents)
+
+
+def _of_contents(cls, *contents):
+    """Return the handle of a pickle; cloudpickle would write a method by value."""
+    return cls.of(*contents)
+
+
 class ModelParameterMixin:
     """Share a loaded model among clones, and make it picklable.
 

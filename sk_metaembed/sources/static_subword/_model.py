@@ -25,6 +25,7 @@ from .._base import warn_of_long_texts
 from .._encoder_modules import check_task
 from .._fingerprint import file_digest, fingerprint_of
 from .._loaded_encoder import (
+    LoadedHandle,
     check_route,
     content_of,
     is_sentence_encoder,
@@ -460,7 +461,7 @@ class StaticContent:
         return f"StaticContent({size:,} bytes)"
 
 
-class LoadedStaticModel(StaticModel, keep=2):
+class LoadedStaticModel(LoadedHandle, StaticModel, keep=2):
     """A static model that the user has loaded, as it was at that time.
 
     Pickles and saved files contain its files.
@@ -475,7 +476,7 @@ class LoadedStaticModel(StaticModel, keep=2):
     _kind = "loaded static model"
 
     def __init__(self, content, dim):
-        self.content = content
+        self.content, self._contents = content, (content, dim)
         with tempfile.TemporaryDirectory() as folder:
             write_files(content.files, folder)
             super().__init__(StaticSpec(folder, None, dim), find_files(folder))
@@ -494,10 +495,6 @@ class LoadedStaticModel(StaticModel, keep=2):
         """The value of the parameter `model` of a source."""
         return self.content
 
-    def _reference(self):
-        """Return {}: a saved file contains the model itself."""
-        return {}
-
     def _files(self):
         """Return the files that a saved file contains, by name."""
         options = json.dumps({"dim": self._spec.dim}).encode()
@@ -509,10 +506,3 @@ class LoadedStaticModel(StaticModel, keep=2):
         files = read_files(folder)
         dim = json.loads(files.pop(_OPTIONS))["dim"]
         return cls.of(StaticContent(files), dim)
-
-    def __reduce__(self):
-        return _of_content, (self.content, self._spec.dim)
-
-
-def _of_content(content, dim):
-    return LoadedStaticModel.of(content, dim)

@@ -3,6 +3,7 @@
 from copy import deepcopy
 
 from .._fingerprint import fingerprint_of
+from .._loaded_encoder import LoadedHandle
 from ._loaded_pair import LoadedPair
 from ._model import Transformer, options_of
 from ._model_files import refuse_unsafe
@@ -10,7 +11,7 @@ from ._network import Network
 from ._sentence_files import read_loaded
 
 
-class LoadedModel(Transformer, keep=0):
+class LoadedModel(LoadedHandle, Transformer, keep=0):
     """A model and a tokenizer that the user has loaded, on their current device.
 
     Pickles, copies and saved files contain the weights.
@@ -27,6 +28,7 @@ class LoadedModel(Transformer, keep=0):
         module, tokenizer = portable.pair
         super().__init__(None, tokenizer, module.config)
         self.module, self.portable = module, portable
+        self._contents = (portable,)
         self.has_modules = portable.encoder is not None
         if self.has_modules:
             self.modules, self.settings = read_loaded(portable.encoder)
@@ -84,10 +86,6 @@ class LoadedModel(Transformer, keep=0):
             options["modules"] = self.modules.fingerprint
         return fingerprint_of(options, state.items())
 
-    def _reference(self):
-        """Return {}: a saved file contains the model itself."""
-        return {}
-
     def _files(self):
         """Return the files that a saved file contains, by name."""
         return self.portable.files()
@@ -97,13 +95,6 @@ class LoadedModel(Transformer, keep=0):
         """Return the handle of the model in a folder."""
         refuse_unsafe(folder.rglob("*"))
         return cls.of(LoadedPair.from_files(folder))
-
-    def __reduce__(self):
-        return _of_portable, (self.portable,)
-
-
-def _of_portable(portable):
-    return LoadedModel.of(portable)
 
 
 def _versions(module):
