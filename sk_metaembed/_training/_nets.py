@@ -22,7 +22,7 @@ _FLUSH_INTERVAL = 100  # steps
 
 @contextmanager
 def reported_fit(estimator, X, y, epochs):
-    """Report a fit to scikit-learn's callbacks; yield the skorch callback that does."""
+    """Report a fit to scikit-learn's callbacks; yield a skorch callback of epochs."""
     with fit_task(estimator, X, y, epochs) as context:
         yield FitTaskReporter(estimator, context, X, y)
 
@@ -107,7 +107,7 @@ class FlushDenormals(Callback):
     """Call `flush_denormals` once in 100 steps of training."""
 
     def on_train_begin(self, net, **kwargs):
-        """Begin to count."""
+        """Reset the number of steps."""
         self.n_steps_ = 0
 
     def on_batch_end(self, net, training=False, **kwargs):

@@ -39,7 +39,7 @@ _LEAST_SIZES = {"GenuineIntel": 2**20, "AuthenticAMD": 2**16}
 
 @cache
 def has_onednn(device, dtype):
-    """Return whether the operators work for a type of device and a dtype."""
+    """Return whether the operators work for a device type and a dtype."""
     if device != "cpu" or dtype not in (torch.float32, torch.bfloat16):
         return False
     if None in (_LINEAR, _REORDER):
@@ -69,7 +69,7 @@ def vendor():
 
 
 def is_faster(shape):
-    """Return whether a product is faster if its weight of a shape is packed."""
+    """Return whether packing a weight of this shape makes its products faster."""
     if torch.backends.cpu.get_cpu_capability() != "AVX512":
         return False
     least = _LEAST_SIZES.get(vendor())

@@ -80,7 +80,7 @@ def dropout(x, rate, training):
 
 @contextmanager
 def swap_default_generators(device):
-    """Give torch's default generators the state of the fit's, for one thread at a time.
+    """Lend the state of the fit's generators to torch's, for one thread at a time.
 
     For code that can only draw from the default generators, such as the constructors of
     layers and the dropout of third-party networks. Afterwards the fit's generators have

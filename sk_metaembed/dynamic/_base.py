@@ -498,7 +498,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         return X[rows], y[rows], weights[rows], groups
 
     def _read_sources(self, X):
-        """Set what is known of the sources: the blocks of X, and the trainable ones."""
+        """Set the attributes of the sources, which are blocks of X or trainable."""
         tokens, blocks = tokens_and_blocks(X)
         self._reads_pairs = isinstance(X, SequencePairs)
         self._trainable_sources = PreparedSources(trainable_pairs(self, X), tokens)
@@ -583,7 +583,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         return round(min(max(size, MIN_BATCH_SIZE), MAX_BATCH_SIZE))
 
     def _choose_n_epochs(self, n_batches, valid_set):
-        """Return the number of epochs, with a held-out part the largest number.
+        """Return the number of epochs, or the maximum with a held-out part.
 
         Few rows have few batches, and each of many classes occurs in few of them.
         """
@@ -595,7 +595,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         return max(self._min_epochs, math.ceil(n_steps / n_batches))
 
     def _monitor(self):
-        """Return the name of what early stopping follows in the history."""
+        """Return the entry of the history that early stopping follows."""
         follows_score = self._read_options()[1]["monitor"] == "score"
         return (follows_score and self._target.score) or "valid_loss"
 
@@ -605,8 +605,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
         _, options = self._read_options()
         share, decay = options.get("linear_share", 0.0), options["weight_decay"]
-        # Trained networks of sources read what vectors do not tell, and their weights
-        # must not decay; a linear model explains little of pairs.
+        # Networks of sources read what vectors do not contain, and their weights must
+        # not decay; a linear model explains little of pairs.
         has_networks = not all(self._trainable_sources.are_tables)
         if has_networks or self._reads_pairs:
             if share not in (0, "auto"):
@@ -691,7 +691,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         return X_val, codes, weights.astype(np.float32)
 
     def _read_target(self, y, X):
-        """Return y, one row per row of X, for subclasses with other targets."""
+        """Return y, validated, with one row per row of X."""
         return check_target(y, len(X), self._target_kind)
 
     def _make_target(self, y, weights):
@@ -762,7 +762,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         return attention_frame(self.net_, data, names, pairs=self._reads_pairs)
 
     def _source_names(self):
-        """Return the names of what is mixed: blocks, then trainable sources."""
+        """Return the names of all sources, blocks of X first."""
         return [*self.dims_in_, *self._trainable_sources.dims]
 
     @property

@@ -257,7 +257,7 @@ class Batch:
 
 
 class TrainableInput(NamedTuple):
-    """What the network of a trainable source reads.
+    """The input of the network of a trainable source.
 
     Attributes
     ----------
@@ -503,14 +503,14 @@ class SequenceDataset(Dataset):
     ----------
     data : SequenceData
     rows : ndarray of int64
-        Those that belong to this part, such as the training part.
+        The rows of this part, such as the training part.
     target : ndarray of shape (n_data,) or (n_data, n_outputs), default=None
         Targets of all rows of `data`; or `TokenRows`, one target per token.
     weights : ndarray of shape (n_data,), default=None
-        Or `TokenRows` too.
+        Or `TokenRows`, one weight per token.
     mean_weight : float, default=1.0
-        The weight of a row of this part, without what has no loss. Weights are divided
-        by it.
+        The sum of the weights that have a loss, divided by the number of rows of this
+        part. Weights are divided by it.
     """
 
     data: SequenceData

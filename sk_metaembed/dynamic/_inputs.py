@@ -47,7 +47,7 @@ class PreparedSources:
 
     @property
     def are_tables(self):
-        """Whether the vectors of a source are the rows of a table, per source."""
+        """Whether the vectors of each source are the rows of a table, list of bool."""
         return [getattr(source, "is_table", False) for source in self.prepared]
 
     def optimizer_groups(self):

@@ -358,7 +358,7 @@ class HeldOutScore(Callback):
 
 
 def _keep_trained_vectors(module, train_set):
-    """Set the vectors of tokens that only other rows have to 0."""
+    """Zero the vectors of tokens that occur only in rows that are not trained on."""
     pieces = train_set.data.type_pieces(train_set.rows)
     for network, own in zip(module.trained, pieces, strict=True):
         if hasattr(network, "keep"):
@@ -396,7 +396,7 @@ def net_parts(net):
 
 
 def restored_net(modules, plain, tensors):
-    """Return the net of which `net_parts` has returned plain values and tensors."""
+    """Return a net that is restored from the output of `net_parts`."""
     network, device = plain["network"], available_device(plain["device"])
     net = make_net(modules, network, plain["criterion"], device, **plain["settings"])
     prepared = network["sources"].prepared

@@ -252,7 +252,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         return self._target.probabilities(outputs)
 
     def decision_function(self, X: Input) -> NDArray[np.float32]:
-        """Return the outputs of which probabilities are computed.
+        """Return the outputs from which probabilities are computed.
 
         Parameters
         ----------

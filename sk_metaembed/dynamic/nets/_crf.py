@@ -206,14 +206,14 @@ def _lookahead(scores, chain, steps):
 
 
 def _softened(scores):
-    """Return scores of adjacent tags, 0 or less, as they count in sums."""
+    """Return scores of adjacent tags, at most 0, as they count in sums."""
     allowed = scores > FORBIDDEN / 2
     scores = torch.where(allowed, scores, scores - (FORBIDDEN - _PENALTY))
     return scores.clamp_(_LEAST, 0)
 
 
 def _flow(ahead, given, taken):
-    """Return what flows along the conditional probabilities, from first tokens on.
+    """Pass values along the conditional probabilities, from first tokens to last ones.
 
     Parameters
     ----------

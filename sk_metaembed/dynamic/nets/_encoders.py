@@ -389,7 +389,7 @@ _RECURRENT = {"bilstm-max": BiLSTMMaxEncoder, "gru": GRUEncoder}
 
 
 def make_encoder(name, dim_in, dims, widths, dropout):
-    """Return the encoder of a name, a Module with the attribute `dim`.
+    """Return the encoder with a given name, a Module with the attribute `dim`.
 
     Parameters
     ----------
@@ -410,7 +410,7 @@ def make_encoder(name, dim_in, dims, widths, dropout):
 
 
 def make_tagging_encoder(name, dim_in, dims, widths, dropout):
-    """Return the encoder of tokens of a name, {"conv", "bilstm"}, as `make_encoder`."""
+    """Return the encoder of tokens that is named "conv" or "bilstm"."""
     if name == "conv":
         return Convolutions(dim_in, dims, widths, dropout)
     return BiLSTM(dim_in, dims, dropout)

@@ -165,7 +165,7 @@ class Packing:
             first = stop
 
 
-class Product:
+class MixedPrecisionLinear:
     """Computes ``x @ weight + added`` in float32, the product in the weight's dtype.
 
     On a CPU, matrices are laid out for oneDNN where that is faster: 1.6 times at the
@@ -224,9 +224,9 @@ class LSTMLayer:
         weight = _reorder_gates(stacked("W_0"), n).to(dtype)
         bias = _reorder_gates(stacked("B"), n).unsqueeze(-2)
         bias[..., n : 2 * n] += 1.0  # of the forget gate
-        self._input, self._bias = Product(weight[..., :dim, :]), bias
-        self._recurrent = Product(weight[..., dim:, :])
-        self._projection = Product(stacked("W_P_0").to(dtype))
+        self._input, self._bias = MixedPrecisionLinear(weight[..., :dim, :]), bias
+        self._recurrent = MixedPrecisionLinear(weight[..., dim:, :])
+        self._projection = MixedPrecisionLinear(stacked("W_P_0").to(dtype))
         self._clips = options.cell_clip, options.proj_clip
         self._n = n
         budget = _GATE_BYTES.get(device.type, _GATE_BYTES_GPU)
