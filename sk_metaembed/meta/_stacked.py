@@ -111,7 +111,8 @@ class _BaseStacked(
     random_state : int, RandomState instance or None, default=None
         Determines the folds unless `cv` is a generator or an iterable.
     n_jobs : int, default=None
-        Number of models fitted in parallel, in processes.
+        Number of models fitted in parallel: those of sources and tokens in threads,
+        those of `models` in processes.
 
     Attributes
     ----------

@@ -183,16 +183,27 @@ def fit_models(members, rows, target, folds, sample_weight, n_jobs):
     n_jobs : int or None
     """
     common = target, folds, sample_weight
-    with one_blas_thread():
-        return Parallel(n_jobs=n_jobs)(
+
+    def fit(some, prefer):
+        jobs = (
             delayed(_fit_named)(
-                name,
-                estimator,
-                {view: rows.read(name, view) for view in views},
+                member.name,
+                member.estimator,
+                {view: rows.read(member.name, view) for view in member.views},
                 *common,
             )
-            for name, estimator, views in members
+            for member in some
         )
+        names = [member.name for member in some]
+        fitted = Parallel(n_jobs=n_jobs, prefer=prefer)(jobs)
+        return dict(zip(names, fitted, strict=True))
+
+    linear = [member for member in members if member.estimator is None]
+    others = [member for member in members if member.estimator is not None]
+    with one_blas_thread():
+        # Products of matrices release the GIL, so that linear models need no copies.
+        by_name = {**fit(linear, "threads"), **fit(others, None)}
+    return [by_name[member.name] for member in members]
 
 
 def _fit_named(name, estimator, *args):
