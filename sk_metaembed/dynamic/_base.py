@@ -718,17 +718,17 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         device = torch.device(self.net_.device)
         return SequenceData(X, device, self._trainable_sources, self._target.per_token)
 
-    def _outputs(self, X):
-        """Return the outputs, float32 of shape (n_rows, n_outputs)."""
+    def _decide(self, X):
+        """Return decision values, (n_rows, n_outputs); those of labels are float32."""
         from ._predict import predict_rows
 
         data, net = self._net_input(X), self.net_
         outputs = predict_rows(net, data, net.module_, self._target.n_outputs)
-        if self._linear_model is None:
-            return outputs
-        linear = self._linear_model.outputs(self._read_fitted(X))
-        share = self.linear_share_
-        return ((1 - share) * outputs + share * linear).astype(np.float32)
+        if self._linear_model is not None:
+            linear = self._linear_model.outputs(self._read_fitted(X))
+            share = self.linear_share_
+            outputs = ((1 - share) * outputs + share * linear).astype(np.float32)
+        return outputs * self._target.scale
 
     def attention_weights(self, X: Input) -> pd.DataFrame:
         """Return the weight of each source at each token.

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
-
 from .._core._inherited_docs import inherit_docs
+from .._targets import TargetClassifierMixin, TargetRegressorMixin
 from ._base import Attention, BaseDynamicMeta
-from ._inputs import Input
 
 # The network and training of Kiela, Wang and Cho (2018).
 _PUBLISHED: dict[str, Any] = {
@@ -78,7 +74,7 @@ class PublishedMixin:
 
 
 @inherit_docs(BaseDynamicMeta)
-class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
+class DynamicMetaClassifier(PublishedMixin, TargetClassifierMixin, BaseDynamicMeta):
     r"""Classify sequences with dynamic meta-embeddings (DME and CDME).
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them, or vectors of
@@ -148,7 +144,9 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     for label sets these are divided by the number of labels. The value that was used
     is ``net_.optimizer__weight_decay``.
 
-    The labels are smoothed as in [2]_ by the option ``label_smoothing``.
+    The labels are smoothed as in [2]_ by the option ``label_smoothing``. Probabilities
+    are not calibrated; networks trained for many epochs tend to be overconfident. A
+    sequence of which no source knows a word has the most probable label, too.
 
     Without blocks in X, the linear model reads n-grams alone. Its share is 0.4, and
     :math:`R_c^2` is that of its n-grams.
@@ -202,7 +200,6 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     (['characters'], 30)
     """
 
-    _target_kind = "classes"
     # Without label smoothing, nets trained on few rows are overconfident.
     _train_options = {
         **BaseDynamicMeta._train_options,
@@ -211,73 +208,14 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         "label_smoothing": 0.01,
     }
 
-    def predict(self, X: Input) -> NDArray[Any]:
-        """Return the predicted labels.
-
-        With one label per sequence, the most probable label is returned even if no
-        source knows a word of the sequence. Of label sets, the labels with a
-        probability above one half are returned, possibly none.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences or SequencePairs
-            With the blocks of fit; tokens or texts if fit saw no blocks.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,) or (n_sequences, n_labels)
-            In the format of y.
-        """
-        outputs = self._outputs(X)
-        return self._target.decode(outputs)
-
-    def predict_proba(self, X: Input) -> NDArray[np.float32]:
-        """Return the probabilities of labels.
-
-        Probabilities are not calibrated; networks trained for many epochs tend to be
-        overconfident.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences or SequencePairs
-            With the blocks of fit; tokens or texts if fit saw no blocks.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences, n_classes)
-            Columns are in the order of `classes_`. Rows sum to 1 for one label per
-            sequence; for label sets each column is an independent probability.
-        """
-        outputs = self._outputs(X)
-        return self._target.probabilities(outputs)
-
-    def decision_function(self, X: Input) -> NDArray[np.float32]:
-        """Return the outputs from which probabilities are computed.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences or SequencePairs
-            With the blocks of fit; tokens or texts if fit saw no blocks.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,) or (n_sequences, n_classes)
-            The log odds of the second of two classes; for more classes log
-            probabilities up to a constant per row; for label sets the log odds of each
-            label.
-        """
-        outputs = self._outputs(X)
-        return self._target.decision_values(outputs)
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
         return tags
 
 
 @inherit_docs(BaseDynamicMeta)
-class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
+class DynamicMetaRegressor(PublishedMixin, TargetRegressorMixin, BaseDynamicMeta):
     """Predict numbers from sequences with dynamic meta-embeddings.
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them, or vectors of
@@ -329,33 +267,13 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     array([ 30., -10.])
     """
 
-    _target_kind = "numbers"
     _train_options = {
         **BaseDynamicMeta._train_options,
         "weight_decay": "auto",
         "linear_share": "auto",
     }
 
-    def predict(self, X: Input) -> NDArray[np.float64]:
-        """Return the predicted numbers.
-
-        Predictions are not limited to the range of the training targets.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences or SequencePairs
-            With the blocks of fit; tokens or texts if fit saw no blocks.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,) or (n_sequences, n_outputs)
-            On the scale of y.
-        """
-        outputs = self._outputs(X)
-        return self._target.decode(outputs * self._target.scale)
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = True  # a net on a few rows is a poor model
         return tags
