@@ -23,9 +23,9 @@ from ._operators import squared
 _STEPS = 100  # of Newton's method
 _CG_STEPS = 200
 _TOLERANCE = 1e-4  # of the mean gradient of a row, as scikit-learn's
-_SQUARED_TOLERANCE = 1e-5  # the same, in units of the standard deviation
+_SQUARED_TOLERANCE = 1e-4  # the same, in units of the standard deviation
 _FORCING = 0.3  # share of the gradient that conjugate gradients may leave
-_SQUARED_FORCING = 1e-4
+_SQUARED_FORCING = 1e-2
 _DECREASE = 1e-4  # share of the predicted one that a step must reach
 _ROUNDING = 1e-7  # of a loss
 _HALVINGS = 20
