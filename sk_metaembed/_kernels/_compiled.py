@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 # In seconds of loops in Python, of which compiled ones take a third or less.
 _CALL = 0.0003  # work for which compiled loops are called once numba is loaded
 _NEGLIGIBLE = 0.002  # work that is never a reason to load numba, however often it comes
-_LOADING = 1.5  # work after which loading numba, and its memory, would have paid off
+_LOADING = 0.7  # work after which loading numba would have paid off
 
 _spent = 0.0  # on work that compiled loops would have made faster
 
