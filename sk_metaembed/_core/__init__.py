@@ -1,1 +1,1 @@
-"""Array arithmetic, parameter checks, decorators and types that all rooms share."""
+"""Array arithmetic, parameter checks, messages and types that all subpackages share."""

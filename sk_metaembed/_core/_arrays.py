@@ -20,7 +20,7 @@ _LONG, _FEW_ROWS = 300, 10
 
 
 def read_only(array):
-    """Return a read-only view of an array that its caller gives up.
+    """Make an array read-only, and return a view of it.
 
     A view that is read-only already is returned itself, so that subsets share it.
     """
@@ -112,11 +112,12 @@ def inverse_norms(values):
 
 
 def vary_by_rounding(mean, std):
-    """Return which dimensions of vectors vary by rounding at most, bool (dim,).
+    """Return which dimensions vary no more than rounding explains, bool (dim,).
 
-    By that of float32 at their own size, or of a projection in float64 beyond its rank.
-    That of one in float32 has the size of dimensions in small units; where a projection
-    is known as such, `EstimatorEmbedding` removes it.
+    The limit is the rounding error of float32 at the size of the dimension, or that of
+    a projection in float64 onto more dimensions than its rank. The error of such a
+    projection in float32 can be as large as a dimension in small units, so it is not
+    recognized here. `EstimatorEmbedding` removes these dimensions.
     """
     least = max(1e-14 * std.max(initial=0.0), 1e-30)
     return std <= (1e-6 * abs(mean)).clip(least)
@@ -176,7 +177,7 @@ def n_odd_rows(n_rows):
 
 
 def length_limit(norms):
-    """Return the length above which vectors count as errors, by that of 99% of them."""
+    """Return the length from which a vector is an error, by the 99th percentile."""
     norms = norms[norms > 0]
     if len(norms) < _FEW_ROWS:
         return np.inf
@@ -184,7 +185,7 @@ def length_limit(norms):
 
 
 def warn_of_long(name, rows):
-    """Warn of the rows of a block that are left out."""
+    """Warn about the rows of a block that are left out."""
     warnings.warn(
         f"Block {name!r}: {plural(len(rows), 'vector')} longer than {_LONG} times the "
         f"length of the others, the first in row {rows[0]} of its values. Means and "

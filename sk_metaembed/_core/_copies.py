@@ -12,10 +12,11 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 def find_copies(columns, targets):
-    """Return the number of the first row that each row is a copy of; None without any.
+    """Return the first row that each row is a copy of; None if there are no copies.
 
-    Equal rows are copies unless a table of few columns with few values has as many by
-    chance, or their targets vary: new rows then repeat those of fit, too.
+    Equal rows are copies, unless a table of few columns with few values has as many
+    equal rows by chance, or their targets differ. New rows then repeat training rows,
+    too.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ def find_copies(columns, targets):
 
 
 def _first_equal(columns):
-    """Return the position of the first row that equals each row."""
+    """Return, for each row, the position of the first row that equals it."""
     hashes = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
         if column.dtype.kind == "f":  # equal numbers, -0.0 and NaN, can differ in bits

@@ -12,7 +12,7 @@ _Function = TypeVar("_Function", bound=Any)
 
 
 def short_repr(value):
-    """Return the repr of a value, cut to 60 characters; of a NumPy number its value.
+    """Return the repr of a value, cut to 60 characters; NumPy numbers as plain ones.
 
     >>> short_repr(np.float64(1.5)), len(short_repr("a" * 99))
     ('1.5', 60)
@@ -22,7 +22,7 @@ def short_repr(value):
 
 
 def plural(n, noun):
-    """Return a number and what it counts.
+    """Return a number with a noun in the singular or plural.
 
     >>> plural(1, "tag"), plural(2, "tag")
     ('1 tag', '2 tags')
@@ -31,7 +31,7 @@ def plural(n, noun):
 
 
 def prefix_errors(function: _Function) -> _Function:
-    """Begin the errors of a public function with its name, of a method with its class.
+    """Prefix the errors of a function with its name, and of a method with its class.
 
     Only errors that this package raises itself are named, by the innermost decorated
     call, so that helpers need not know who calls them. Costs 0.3 microseconds per call.
@@ -82,7 +82,7 @@ def prefix_errors_of_methods(cls):
 
 @contextmanager
 def prefix_input_errors(name):
-    """Begin the errors that are raised inside with the name of an input.
+    """Prefix the errors that are raised inside with the name of an input.
 
     The name of the public function or class still comes before it.
 
@@ -101,7 +101,7 @@ def prefix_input_errors(name):
 
 
 def _name_package(error, name):
-    """Replace Python's message on a missing package by what requires it."""
+    """Replace Python's message about a missing package with what requires it."""
     package = str(error.name).partition(".")[0]
     if error.msg == f"No module named {error.name!r}":
         error.msg = (

@@ -44,7 +44,7 @@ class CheckedParametersMixin(NamedErrorsMixin):
 
 
 class _NoNumber:
-    """True or False, where only numbers are allowed: satisfies no constraint."""
+    """True or False where only numbers are allowed; it satisfies no constraint."""
 
     def __init__(self, value):
         self.value = value

@@ -47,7 +47,7 @@ def plain_str(text):
 
 
 def plain_container(X, name="X"):
-    """Return a container of another library as one of pandas, polars, Arrow or NumPy.
+    """Convert a container of another library to pandas, polars, Arrow or NumPy.
 
     Queries, streams and tables of a cluster raise a TypeError that says what to call.
     """
@@ -117,7 +117,7 @@ def read_frame(X):
 
 
 def pandas_index(X):
-    """Return the index of a pandas Series or DataFrame, None of anything else."""
+    """Return the index of a pandas Series or DataFrame, and None for anything else."""
     # Lists and tuples have an `index` too: a method.
     return X.index if hasattr(X, "iloc") else None
 
@@ -153,7 +153,7 @@ def check_same_names(step, X):
 
 
 def unique_names(names):
-    """Return names as an array, with underscores after those that others have.
+    """Return names as an array; repeated names get underscores.
 
     >>> unique_names(["a", "b", "a"]).tolist()
     ['a', 'b', 'a_']

@@ -4,7 +4,7 @@ from importlib import import_module
 
 
 class _Late:
-    """A module that is imported when it is first used; ImportError says what for."""
+    """A module that is imported on first use; its ImportError says what needs it."""
 
     def __init__(self, module, hint):
         self._module, self._hint = module, hint
@@ -23,7 +23,7 @@ pandas = _Late("pandas", "Tables require pandas: pip install 'sk_metaembed[table
 
 
 class _NoBar:
-    """Stands in for a progress bar, where tqdm is not installed."""
+    """Replaces a progress bar if tqdm is not installed."""
 
     def __init__(self, iterable):
         self._iterable, self.n = iterable, 0

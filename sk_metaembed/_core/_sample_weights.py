@@ -1,4 +1,4 @@
-"""Weights of rows: checks, products, and what reaches the steps of a pipeline."""
+"""Sample weights: checks, products, and which steps of a pipeline receive them."""
 
 import numpy as np
 from sklearn import config_context
@@ -11,8 +11,8 @@ from ._errors import short_repr
 def check_sample_weight(sample_weight, X, name="sample_weight"):
     """Return weights, one per row of X, or raise a ValueError that names the row.
 
-    None gives each row the weight 1. As scikit-learn's function of this name, whose
-    messages do not say what to do, and whose old versions accept zeros only.
+    None gives each row the weight 1. scikit-learn has a function of this name, but its
+    messages do not say what to do, and old versions accept weights that are all zero.
     """
     n_rows = len(X)
     if sample_weight is None:
@@ -72,7 +72,7 @@ def relative_weights(factors):
 
 
 def fit_model(model, X, y, sample_weight=None, groups=None):
-    """Fit a model, and return it; its steps receive what they take of the rest.
+    """Fit a model and return it; weights and groups go to the steps that take them.
 
     Raises ValueError if its last step does not take weights. Weights and groups reach
     the steps whether or not the caller uses metadata routing.
@@ -83,7 +83,7 @@ def fit_model(model, X, y, sample_weight=None, groups=None):
 
 
 def with_class_weights(class_weight, y, sample_weight):
-    """Return the weights of rows times those of their classes, None if both are None.
+    """Return sample weights times class weights, or None if both are None.
 
     `class_weight` is as for scikit-learn's classifiers.
     """
@@ -100,8 +100,8 @@ def with_class_weights(class_weight, y, sample_weight):
 def weight_params(model, sample_weight):
     """Return the parameters of fit that pass weights to all steps that take them.
 
-    None has none. Raises ValueError if the last step does not take weights. Pipelines
-    can be nested.
+    Without weights there are none. Raises ValueError if the last step does not take
+    weights. Pipelines can be nested.
     """
     if sample_weight is None:
         return {}

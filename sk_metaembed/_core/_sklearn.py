@@ -78,9 +78,9 @@ SHARE = Interval(Real, 0, 1, closed="left")
 
 
 def parameter_of_pairs(model):
-    """Return the parameter by which decision values are of pairs of classes, or None.
+    """Return the parameter that asks for decision values of pairs of classes, or None.
 
-    With three classes there are three pairs too, so the shape does not tell.
+    Three classes have three pairs, so the shape of the values does not show it.
     """
     model = getattr(model, "best_estimator_", model)  # of a search
     params = model.get_params() if hasattr(model, "get_params") else {}

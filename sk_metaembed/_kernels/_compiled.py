@@ -30,7 +30,7 @@ def use_compiled(seconds):
 
 
 def in_threads(function, spans):
-    """Return ``function(*span)`` of each span, computed in numba's number of threads.
+    """Return ``function(*span)`` for each span, computed in as many threads as numba.
 
     joblib lowers this number in its workers, so nested pools do not multiply.
     """

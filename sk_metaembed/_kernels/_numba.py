@@ -23,10 +23,10 @@ def cached_njit(function, **options):
 
 
 def inlined_njit(function):
-    """Compile into the callers, as LLVM does not with functions of this size.
+    """Compile a function into its callers; LLVM would not inline one of this size.
 
-    A lookup of a word takes a quarter of the time without the call, reading a number
-    less than a half.
+    Without the call, looking up a word takes a quarter of the time, and reading a
+    number less than half.
     """
     return cached_njit(function, inline="always")
 
@@ -59,7 +59,7 @@ def word_at(typing_context, buffer, i):
 
 @intrinsic
 def prefetch(typing_context, array, offset):
-    """Begin to load the line of the cache at an offset in bytes from an array's start.
+    """Begin to load the cache line at an offset in bytes from the start of an array.
 
     A hint, which never fails; processors without such an instruction ignore it.
     """
@@ -123,7 +123,7 @@ def hash_bytes(buffer, start, end):
 
 @inlined_njit
 def same_bytes(a, a_start, b, b_start, size):
-    """Return whether two spans of a size hold the same bytes."""
+    """Return whether two spans of equal size hold the same bytes."""
     for i in range(size):  # noqa: SIM110 (numba has no generators)
         if a[a_start + i] != b[b_start + i]:
             return False

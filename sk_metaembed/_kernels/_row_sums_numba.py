@@ -52,7 +52,7 @@ def _compiled_row_of(values, i, scratch):
 
 @cached_njit
 def _request(values, rows, k, n, end):
-    """Begin to load n rows from k on into the processor's cache, if below `end`."""
+    """Begin to load the rows k to k + n into the processor's cache, up to `end`."""
     width = values.shape[1] * values.itemsize
     for each in range(k, min(k + n, end)):
         row = values[rows[each]]

@@ -80,12 +80,12 @@ def _epoch(batch_loss, optimizer, batches):
 
 
 def flush_denormals(optimizer):
-    """Set weights and moments of an optimizer of at most 1e-30 to 0, in place.
+    """Set weights and moments of an optimizer below 1e-30 to 0, in place.
 
     Processors take about a hundred times as long for numbers below 1.2e-38. Weights
     that only weight decay changes, and moments of Adam without gradients, shrink until
-    all their products are that slow. torch has a setting for it, but of single threads,
-    and not of those that share its products.
+    all their products are that slow. torch can flush denormals in single threads only,
+    not in the threads that share its products.
     """
     with torch.no_grad():
         for group in optimizer.param_groups:

@@ -64,7 +64,7 @@ def local_generators(seed):
 def generator_on(device):
     """Return the generator for a device; None, torch's default, outside a fit.
 
-    None also within `swap_default_generators`.
+    It is None within `swap_default_generators`, too.
     """
     own = _current.get()
     return None if own is None or own.swapped else own.on(device)

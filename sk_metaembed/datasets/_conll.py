@@ -186,7 +186,7 @@ def _check_names(columns):
 
 
 def _places(columns, width, place):
-    """Return the indices of columns, counted from 0, in a file of some width."""
+    """Return the indices of columns, from 0, in a file with `width` columns."""
     inside = [index for index in columns.values() if -width <= index < width]
     places = [index % width for index in inside]
     if len({*places}) < len(columns):

@@ -283,6 +283,6 @@ def make_bunch(
 
 
 def duplicate_groups(keys):
-    """Return an int64 per key, equal for equal keys."""
+    """Return int64 numbers of keys; equal keys have equal numbers."""
     numbers = {}
     return np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.int64)

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class TableCandidates:
-    """A pipeline without its strings, with one source for them, and as it is.
+    """Candidates for tables: a pipeline without strings, with one source, and complete.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class TableCandidates:
     Attributes
     ----------
     features : ndarray of shape (n_rows, n_features)
-        By which copies of rows are found.
+        Features in which copies of rows are equal.
     """
 
     def __init__(self, pipeline, X):
@@ -253,7 +253,7 @@ def compare_sources(
 
 
 def default_scoring(y, is_number):
-    """Return the name of the score of classes or numbers, (n_rows,)."""
+    """Return the name of the default score for classes or numbers, (n_rows,)."""
     if is_number:
         return "r2"
     return "roc_auc" if len(np.unique(y)) == 2 else "accuracy"
@@ -326,7 +326,7 @@ def _evaluate(candidates, y, groups, folds, scoring, random_state, verbose):
 
 
 def _fit(model, X, y, groups, rows):
-    """Return a clone fitted on X, some of all rows, with its own folds by group."""
+    """Return a clone fitted on some rows, with folds that keep groups together."""
     groups = None if groups is None else groups[rows]
     return for_scorers(fit_model(clone(model), X, y[rows], groups=groups), X)
 
@@ -339,9 +339,9 @@ def _predict(model, X):
 
 
 def _predict_alone(candidates, rows, y, groups):
-    """Return the predictions of the only rows of their classes by the last candidate.
+    """Return the last candidate's predictions of rows that are alone in their class.
 
-    Fitted on the others, it does not know these classes: their probability is 0.
+    A model that is fitted on the other rows gives their classes the probability 0.
     """
     train = np.setdiff1d(np.arange(len(y)), rows)
     if (y[train] == y[train[0]]).all():
@@ -358,9 +358,9 @@ def _name(scoring):
 
 
 def _drops(model, X, y, scorer, seed):
-    """Return by how much shuffling each column decreases the score, by column.
+    """Return the decrease of the score when a column is shuffled, by column.
 
-    As scikit-learn's `permutation_importance`, which does not take polars.
+    scikit-learn's `permutation_importance` does the same, but not for polars.
     """
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.permutation(len(X))[:_IMPORTANCE_ROWS])
@@ -383,7 +383,7 @@ def _errors(model, X, y):
 
 
 class _TextCandidates:
-    """TF-IDF, a linear model of each source and of all, and the stack.
+    """Candidates for texts: TF-IDF, linear models of each source and of all, the stack.
 
     Parameters
     ----------
@@ -407,7 +407,7 @@ class _TextCandidates:
         self._words = without_case(tokens) if folds_case(tokens) else tokens
 
     def _vectors(self, embedded):
-        """Return what the stack reads: vectors of sequences, unless a model reads all.
+        """Return the input of the stack: vectors of sequences, or of words if needed.
 
         A `DynamicMeta*` among `models` combines the vectors of words.
         """
@@ -453,7 +453,7 @@ class _TextCandidates:
         return (embedded, self._vectors(fitted.transform(held_out))), seconds
 
     def _timed_fit(self, union, tokens, y):
-        """Return a fitted union, the vectors of tokens, and the seconds it took."""
+        """Return a fitted union, its vectors of tokens, and the seconds of the fit."""
         start = time.perf_counter()
         union = clone(union)
         embedded = self._vectors(union.fit_transform(tokens, y))

@@ -168,7 +168,7 @@ def shaded(text, number, strength, *, title="", note="", line="solid"):
 
 
 def html_table(columns, summary=None):
-    """Return columns, a dict of sequences, as a table; with a summary it is folded."""
+    """Return a dict of columns as a table, which is folded if it has a summary."""
     head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in columns)
     rows = [
         "".join(f"<td><bdi>{escape(_cell(value))}</bdi></td>" for value in row)

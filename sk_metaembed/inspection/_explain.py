@@ -195,7 +195,7 @@ def explain(
 
 
 def _values_only(texts, outputs, choose, background):
-    """Return Contributions without any; the base is the mean of the background."""
+    """Return Contributions with values only; the base is the mean of the background."""
     values = outputs(texts.X)
     targets = choose(values)
     base = None
@@ -206,7 +206,7 @@ def _values_only(texts, outputs, choose, background):
 
 
 def _explanation(estimator, outputs, texts, exact, background):
-    """Return the Explanation; occlusion fills in what is not exact."""
+    """Return the Explanation; what is not exact is computed by occlusion."""
     tokens, values, targets, base, words, sources = exact
     rows, token_rows = np.arange(len(values)), tokens.segment_ids()
     word_method = source_method = "exact"
@@ -251,10 +251,10 @@ def _without_words(texts, outputs):
 
 
 def _batches_of_variants(texts):
-    """Yield lists of variants, and the place of each in its list, equal ones once.
+    """Yield lists of distinct variants, and the position of each variant in its list.
 
-    A list is of limited size, because the variants of a text are together as long as
-    the square of its length.
+    The size of a list is limited, because the total length of the variants of a text is
+    quadratic in its length.
     """
     variants, index, places, size = [], [], {}, 0
     for i in range(len(texts.tokens)):
@@ -308,7 +308,7 @@ def _hide(embedded, source, sources):
 
 
 def _without_sources(estimator, X):
-    """Return values without each source of the estimator's unions, by name."""
+    """Return the values without each source of the estimator's unions, by name."""
     if isinstance(X, EmbeddedSequences):
         outputs = Outputs(estimator)
         return {name: outputs(_hide(X, name, X.names)) for name in X.names}
@@ -330,7 +330,7 @@ def _without_sources(estimator, X):
 
 
 def _without_columns(texts, background, outputs):
-    """Return mean values with each column replaced by the background's, by name."""
+    """Return mean values if a column is replaced by that of the background, by name."""
     X = texts.X
     is_frame = hasattr(X, "columns")
     names = list(X.columns) if is_frame else range(np.shape(X)[1])

@@ -27,7 +27,7 @@ _POINTS_AT_ONCE = 1024
 
 
 class Outputs:
-    """The values of a fitted predictor: a column per class, or one for numbers."""
+    """The values of a fitted predictor: one column per class, or one for numbers."""
 
     def __init__(self, estimator):
         self.classes, self.method = None, "predict"
@@ -85,7 +85,7 @@ class Outputs:
 
 
 class Contributions(NamedTuple):
-    """Exact contributions to the values of texts, None for those that do not exist."""
+    """Exact contributions to the values of texts; None where there are none."""
 
     tokens: object  # TokenSequences
     values: np.ndarray  # (n_texts,)
@@ -165,7 +165,7 @@ def _reference(pool, after, dim):
 
 @np.errstate(over="ignore", invalid="ignore")
 def linearize(function, reference, rows):
-    """Return the value (n_columns,) of a function at a point, and its slopes there.
+    """Return the value (n_columns,) and the slopes of a function at a point.
 
     Slopes have shape (dim, n_columns). Returns None if the function is not affine at
     `rows`, (n_rows, dim), and at random points of the same scale.
@@ -192,7 +192,7 @@ def linearize(function, reference, rows):
 
 
 def _word_contributions(tokens, parts, reference, weights, targets):
-    """Return the contribution of each token, (n_tokens,), None if a part is no sum."""
+    """Return token contributions, (n_tokens,); None if a part is not a sum."""
     if any(factors is None for _, factors in parts):
         return None
     rows, place = tokens.segment_ids(), 0
@@ -210,7 +210,7 @@ def _word_contributions(tokens, parts, reference, weights, targets):
 
 
 def _shares(factors, rows, n_texts):
-    """Return the share of each token in the factors of its text, (n_tokens,).
+    """Return each token's share of the factors of its text, (n_tokens,).
 
     Shares are equal in a text without known words, whose factors are all 0.
     """

@@ -116,9 +116,9 @@ class _Tokens:
 
     @cached_property
     def _spans(self):
-        """Spans of the words in the texts; None if a word, such as a lemma, has none.
+        """Spans of the words in the texts; None if a word has no span, such as a lemma.
 
-        Sources that read original texts then get none, and read the remaining words.
+        Sources that read original texts then read the remaining words instead.
         """
         spans = self.tokens.spans()
         return spans if spans is not None and (spans >= 0).all() else None
@@ -186,7 +186,7 @@ class _Strings:
 
 
 def _size(tokens, i):
-    """Return the number of tokens of a text; of long ones, parts of four characters."""
+    """Return the number of tokens of a text; long ones count per four characters."""
     n_characters = 0 if tokens.texts is None else len(tokens.texts[i])
     return max(int(tokens.lengths[i]), n_characters // 4, 1)
 

@@ -164,7 +164,7 @@ class Explanation(BaseDisplay):
         return pd.DataFrame(frame | effects)
 
     def headings(self) -> list[str]:
-        """Return a line per text: the target, the value and the base.
+        """Return one line per text: the target, the value and the base.
 
         Returns
         -------
@@ -261,7 +261,7 @@ class Explanation(BaseDisplay):
         return html_fragment(parts)
 
     def _text(self, i, spans, largest):
-        """Return a text with its words marked, or its words if it is not known."""
+        """Return a text with marked words, or only its words if it is unknown."""
         own = slice(*self.tokens.offsets[i : i + 2])
         effects = self.words[own].tolist()
         if not effects:

@@ -114,7 +114,7 @@ class SourceComparisonDisplay(BaseDisplay):
     importances: Mapping[str, NDArray[np.float64]] | None = None
 
     def frame(self, part: Literal["sources", "columns"] = "sources") -> pd.DataFrame:
-        """Return a row per candidate, or per column of a table.
+        """Return one row per candidate, or per column of a table.
 
         Parameters
         ----------

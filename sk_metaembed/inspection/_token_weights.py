@@ -121,7 +121,7 @@ def weight_columns(frame):
 
 
 def has_pairs(frame):
-    """Return whether a table of attention weights is one of pairs, with two sides."""
+    """Return whether a table of attention weights is about pairs and has two sides."""
     # In other tables a source may have the name "side".
     return "side" in frame and set(frame["side"]) <= {"first", "second"}
 
@@ -340,7 +340,7 @@ def _marked(word, number, strength, weights, sources):
 
 
 def _split_pairs(frame, n_pairs, labels):
-    """Return a table of pairs as one of twice as many texts, and their labels."""
+    """Return a table of pairs as a table of twice as many texts, and their labels."""
     rows = 2 * frame["sequence"].to_numpy() + (frame["side"] == "second").to_numpy()
     labels = [f"pair {i}" for i in range(n_pairs)] if labels is None else labels
     labels = [f"{label}, {side}" for label in labels for side in ("first", "second")]

@@ -186,7 +186,7 @@ def analogy_score(
 
 
 def _vocabulary_vectors(embedding, vocabulary):
-    """Return the words of a vocabulary with a vector, and unit vectors, (n, dim)."""
+    """Return the words of a vocabulary with vectors, and unit vectors (n, dim)."""
     words = _vocabulary(embedding, vocabulary)
     values, known = lookup_vectors(embedding, words)
     if not known.all():
@@ -216,7 +216,7 @@ def _vocabulary(embedding, vocabulary):
 
 
 def _match(words, candidates, key):
-    """Return the numbers of all candidates with the key of each word, n lists."""
+    """Return, for each word, the list of candidates that have its key."""
     by_key = {key(word): [] for word in words}
     for i, candidate in enumerate(candidates):
         matches = by_key.get(key(candidate))
@@ -228,7 +228,7 @@ def _match(words, candidates, key):
 def _best_candidates(unit, matches, abc):
     """Return the best candidate of each question, (n_questions,), -1 if there is none.
 
-    `matches` are the candidates of each word, the first represents it.
+    `matches` are the candidates of each word, of which the first represents it.
     """
     answers = np.full(len(abc), -1)
     if not len(abc):

@@ -148,7 +148,7 @@ def vectors_of_words(embedding, words, case_fallback):
 
 
 def similarity_report(values, known, codes, scores, missing):
-    """Return the report on pairs, (n_pairs, 2) codes of rows of values."""
+    """Return the report on pairs, given as (n_pairs, 2) codes of rows of values."""
     left, right = codes.T
     complete = known[left] & known[right]
     similarities = np.zeros(len(codes))
@@ -195,7 +195,7 @@ def correlation(similarities, scores, kind):
 
 
 def _merge_ties(values, noise):
-    """Return ranks (n,) of values, equal for those up to `noise` above the smallest.
+    """Return ranks (n,) of values; values within `noise` of the smallest are tied.
 
     A chain of close values can span much more than the noise, and is divided.
 

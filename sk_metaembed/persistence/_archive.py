@@ -101,7 +101,7 @@ class UntrustedError(SavedFileError):
 def reading(path):
     """Re-raise any error of reading an untrusted file as a SavedFileError.
 
-    Errors of other files, such as those of a bundle in the cache, are not the file's.
+    Errors of other files, such as a bundle in the cache, are left as they are.
     """
     try:
         yield

@@ -36,7 +36,7 @@ _IS_X87 = np.finfo(np.longdouble).nmant == 63  # 10 bytes in 12 or 16
 
 
 class UnsavableError(TypeError):
-    """A value cannot be saved; the message continues the name of its place."""
+    """A value cannot be saved; the place of the value is put before the message."""
 
 
 def instance_of(*types):
@@ -45,7 +45,7 @@ def instance_of(*types):
 
 
 def attributes(*names):
-    """Return an encode function; the content is attributes of the value."""
+    """Return an encode function whose content is attributes of the value."""
     return lambda value: {name: getattr(value, name) for name in names}
 
 
@@ -59,7 +59,7 @@ def _encode_set(value):
 
 
 def _order(item):
-    """Return a text by which an item of a set is sorted, equal in each process."""
+    """Return a sort key for an item of a set that is equal in each process."""
     if isinstance(item, tuple | frozenset):
         parts = [_order(part) for part in item]
         parts = parts if isinstance(item, tuple) else sorted(parts)
@@ -137,7 +137,7 @@ def decode_dtype(dtype):
 
 
 def array_bytes(array):
-    """Return the bytes of an array or scalar; those that hold no value are zeros."""
+    """Return the bytes of an array or scalar, with zeros as padding."""
     data, used = array.tobytes("A"), _used_bytes(array.dtype)
     if used.all():
         return data
@@ -277,7 +277,7 @@ def _module_of(function):
 
 
 def _import(module, name):
-    """Return the object with a qualified name in a module, which is imported."""
+    """Import a module and return its object with a qualified name."""
     target = import_module(module)
     for part in name.split("."):
         target = getattr(target, part)
@@ -305,7 +305,7 @@ def _encode_type(value):
 
 
 def import_class(module, name, base=object):
-    """Return a trusted class, a subclass of `base`; its module is imported."""
+    """Import and return a trusted class, which is a subclass of `base`."""
     cls = _import(module_of(module, name), name)
     if not (isinstance(cls, type) and issubclass(cls, base)):
         raise ValueError(f"{module}.{name} is not a class of its kind")

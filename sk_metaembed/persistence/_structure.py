@@ -5,7 +5,7 @@ it, so that a structure has no cycles, and an object that occurs twice has one n
 arrays follow one another in the order of their nodes, each at a multiple of 16 bytes.
 
 Vectors and models are referred to, or included as a bundle: a node of a `Handle` names
-its class, and has what the handle says of itself.
+its class, and contains the reference of the handle.
 """
 
 import hashlib
@@ -39,13 +39,13 @@ ROOT = "the estimator"
 
 
 class _Loaded(NamedTuple):
-    """A model that a user passes loaded, as a handle."""
+    """The handle of a model that a user passed in memory."""
 
     handle: Handle
 
 
 def _with_handle(value):
-    """Return a value, or what is saved in place of a model that users pass loaded."""
+    """Return a value, or the handle of a model that a user passed in memory."""
     if "sk_metaembed.sources" in sys.modules:
         from ..sources._api import (
             LoadedModel,
@@ -148,7 +148,7 @@ class Encoder:
         return [kind, parts]
 
     def _part(self, part, where):
-        """Encode a value of a content, of which a list is a part."""
+        """Encode a part of a content: a value, or a list of values."""
         if type(part) is not list:
             return self(part, where)
         return [self(item, _item_place(item, where)) for item in part]
@@ -208,7 +208,7 @@ def _attribute_place(owner, name, where):
 
 
 def _item_place(item, where):
-    """Return the place of an item of a list: the name of a step, or the list's."""
+    """Return the place of an item of a list: a step, or the list itself."""
     named = isinstance(item, tuple) and len(item) > 1 and type(item[0]) is str
     if not (named and has_parameters(item[1])):
         return where
@@ -217,7 +217,7 @@ def _item_place(item, where):
 
 
 def _entry_place(key, value, where):
-    """Return the place of an entry of a dict: named if it has estimators."""
+    """Return the place of an entry of a dict, which is named if it has estimators."""
     models = value if isinstance(value, list) else [value]
     is_named = type(key) is str and any(map(has_parameters, models))
     return _inside(where, f"{key!r}") if is_named else where

@@ -165,7 +165,7 @@ def _is_own(listed, module, name):
 
 
 def _is_defined(module, name):
-    """Return whether one of MODULES defines a class; it imports others."""
+    """Return whether one of MODULES defines a class instead of importing it."""
     cls = vars(import_module(module)).get(name) if module in MODULES else None
     return isinstance(cls, type) and cls.__module__ == module
 
@@ -220,7 +220,7 @@ _SHOWN = ("__", "_repr_", "_ipython_", "_doc_link")
 
 
 def required_trust(nodes):
-    """Return the names of types, functions and options that require trust, three sets.
+    """Return three sets of names that require trust: types, functions and options.
 
     Raises ValueError for attributes that would be shown as HTML.
     """
@@ -240,7 +240,7 @@ def required_trust(nodes):
 def _unsafe_options(nodes, kind, content):
     """Yield options that allow code to run, as in ``trust_remote_code=True``.
 
-    Those of a dict are what a search would set, as in ``{"embed__trusted": [True]}``.
+    A dict may have options that a search would set: ``{"embed__trusted": [True]}``.
     """
     items = content.items()
     if kind in ("dict", "object"):

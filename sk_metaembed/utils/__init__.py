@@ -1,1 +1,1 @@
-"""Estimator checks for third-party steps."""
+"""Checks of estimators of other authors."""

@@ -57,7 +57,7 @@ def _encoded(words):
 
 
 def mark_ids(max_characters=50):
-    """Return (ids, lengths) of the begin and end of a sentence, which are two words."""
+    """Return (ids, lengths) of the two marks of a sentence, which are words."""
     ids, lengths = character_ids("aa", max_characters)
     ids[:, 1] = SENTENCE_BEGIN, SENTENCE_END
     return ids, lengths

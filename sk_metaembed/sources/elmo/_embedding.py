@@ -1,4 +1,4 @@
-"""ElmoEmbedding: ELMo as a source, layer by layer or mixed."""
+"""ElmoEmbedding: ELMo as a source, with one block per layer."""
 
 from __future__ import annotations
 

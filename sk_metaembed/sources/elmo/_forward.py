@@ -45,7 +45,7 @@ class WordTable:
         self._rows = {}
 
     def rows(self, words):
-        """Return the rows of words in `vectors`, (n_words,); new words are added."""
+        """Return the rows of words in `vectors`, (n_words,), after adding new words."""
         import torch
 
         new = [word for word in dict.fromkeys(words) if word not in self._rows]

@@ -51,7 +51,7 @@ class ElmoModel(NetworkModel, keep=2):
         )
 
     def count_truncated(self, words):
-        """Return how many words are longer than the model reads; warn of them once."""
+        """Return how many words are too long for the model, with a warning."""
         limit, remedy = self.options.max_characters, "Split them before this step"
         return count_truncated("ElmoEmbedding", words, limit, remedy)
 

@@ -71,7 +71,7 @@ def is_archive(path):
 
 
 def _pair(names, place):
-    """Return the names of options and weights; an error lists the others."""
+    """Return the names of options and weights; an error lists all names."""
     pairs = elmo_pairs(names)
     if len(pairs) == 1:
         return pairs[0]
@@ -209,7 +209,7 @@ _NETWORK_PREFIXES = ("CNN/", "CNN_", "RNN_")  # other arrays are for training on
 
 
 def cell_key(direction, layer, part):
-    """Return the name of "W_0" (input and hidden state to gates), "B" or "W_P_0"."""
+    """Return the full name of "W_0" (from input and state to gates), "B" or "W_P_0"."""
     return f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell/{part}"
 
 

@@ -92,7 +92,7 @@ class TokenEncoder:
                 self._weights[name] = torch.from_numpy(array).to(device, kind)
 
     def marks(self):
-        """Return the vectors of a sentence's begin and end, (2, projection_dim)."""
+        """Return the vectors of the marks of begin and end, (2, projection_dim)."""
         return self._encode(*mark_ids(self.options.max_characters))
 
     def __call__(self, words):
@@ -166,7 +166,7 @@ class Packing:
 
 
 class MixedPrecisionLinear:
-    """Computes ``x @ weight + added`` in float32, the product in the weight's dtype.
+    """``x @ weight + added`` in float32; the product has the dtype of the weight.
 
     On a CPU, matrices are laid out for oneDNN where that is faster: 1.6 times at the
     published size of ELMo on an AMD EPYC with AVX-512.
@@ -314,7 +314,7 @@ class LSTMLayer:
 
 
 def _reorder_gates(tensor, n):
-    """Return gates i, j, f, o as i, f, o, j: first the three with a sigmoid.
+    """Return the gates i, j, f, o in the order i, f, o, j: those with a sigmoid first.
 
     >>> import torch
     >>> _reorder_gates(torch.arange(8), 2).tolist()

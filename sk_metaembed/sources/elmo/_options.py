@@ -161,7 +161,7 @@ def checked_options(architecture):
 
 
 def _make_options(values, shown_names, owner):
-    """Return ElmoOptions; a ValueError has the owner and the shown name of an option.
+    """Return ElmoOptions, or raise a ValueError with the owner and the shown name.
 
     Other options have their defaults. Filters become pairs of int.
     """
@@ -211,7 +211,7 @@ def _parse(file):
 
 
 def _value(file, content, name):
-    """Return an option of a file, its default if the file lacks it or has null."""
+    """Return an option of a file, or its default if the file lacks it or has null."""
     path, _, default = _OPTIONS[name]
     for depth, key in enumerate(path.split("."), 1):
         if not isinstance(content, dict) or key not in content:

@@ -1,4 +1,4 @@
-"""Original texts as ELMo reads them, and the tokens that its words belong to."""
+"""Split original texts as ELMo does, and align its words with tokens."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from .._sentences import OriginalText, distinct_texts, overlapping
 
 
 def split_at_spaces(texts):
-    """Return texts without tokens as ELMo reads them, split at whitespace."""
+    """Return texts split at whitespace, as ELMo reads them."""
     return TokenSequences.from_lists([text.split() for text in texts])
 
 
@@ -56,7 +56,7 @@ def texts_with_words(tokens, split):
 
 
 def mean_of_words(values, sentence, spans):
-    """Return the mean of the words that overlap each token, and which tokens have any.
+    """Return each token's mean of overlapping words, and which tokens have words.
 
     `values` (n_words, dim) and `spans` (n_words, 2) belong to the words.
     """
@@ -76,7 +76,7 @@ class AlignedWords(NamedTuple):
 
 
 def align_words(tokens, split):
-    """Return the `AlignedWords` of tokens; without original texts, the types."""
+    """Return the `AlignedWords` of tokens, or their types if there are no texts."""
     if tokens.texts is None:
         return AlignedWords(tokens.types, [], tokens.codes)
     equal, sentences = distinct_texts(tokens, per_token=True, per_text=False)

@@ -138,7 +138,7 @@ def _batches(model, net, corpus, batch_size, n_steps, seed=None):
 
 
 def row_losses(model, corpus, batch_size):
-    """Return summed losses, (2, n_rows), and numbers of targets, (n_rows,), of rows."""
+    """Return summed losses (2, n_rows) and numbers of targets (n_rows,)."""
     net = model.net_
     # Losses forward and backward, and numbers of targets.
     sums, n_rows, states = np.zeros((3, 0)), 0, None
