@@ -31,8 +31,8 @@ FLOORS = {
         "_ridge _standardization _inputs",
         "_linear_model",
         "_batches",
-        "nets",
-        "_net _predict",
+        "_encoders _network _crf",
+        "_skorch_net _predict",
         "_base _embedding _predictors _tagger",
     ),
     "sources": (

@@ -397,7 +397,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         from .._training._device import resolve_device
         from .._training._nets import reported_fit
         from ._batches import count_batches
-        from ._net import explained_memory_errors, make_net, train
+        from ._skorch_net import explained_memory_errors, make_net, train
 
         # What is learned from: sources, targets, and the weight of each row.
         X, y, weights, groups = self._read_rows(X, y, sample_weight, groups)
@@ -626,7 +626,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     def _torch_modules(self):
         """Return the classes of network and loss, and the parameters of each."""
-        from .nets._network import DynamicMetaNet, WeightedLoss
+        from ._network import DynamicMetaNet, WeightedLoss
 
         criterion, (_, options) = {"kind": self._target.loss}, self._read_options()
         if "label_smoothing" in options:
@@ -652,8 +652,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     def _held_out_score(self, valid_set):
         """Return the `HeldOutScore` of the held-out part, or None without a score."""
-        from ._net import HeldOutScore
-        from .nets._network import accuracy, count_right
+        from ._network import accuracy, count_right
+        from ._skorch_net import HeldOutScore
 
         if self._target.score is None:
             return None
@@ -795,13 +795,13 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     def _net_parts(self):
         """Return the net as plain values and tensors, for a saved file."""
-        from ._net import net_parts
+        from ._skorch_net import net_parts
 
         return net_parts(self.net_)
 
     def _set_net(self, plain, tensors):
         """Restore the net from the output of `_net_parts`."""
-        from ._net import restored_net
+        from ._skorch_net import restored_net
 
         modules, *_ = self._torch_modules()
         self.net_ = restored_net(modules, plain, tensors)

@@ -253,7 +253,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         return TagTarget(y, self.class_weight, loss=loss, score=score)
 
     def _torch_modules(self):
-        from .nets._crf import TaggingNet, TagLoss
+        from ._crf import TaggingNet, TagLoss
 
         network = {
             **self._network_parameters(),
@@ -264,8 +264,8 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
 
     def _held_out_score(self, valid_set):
         """Return the `HeldOutScore`, and warn if the held-out part has no spans."""
-        from ._net import HeldOutScore
-        from .nets._crf import decode_batch, score_tags
+        from ._crf import decode_batch, score_tags
+        from ._skorch_net import HeldOutScore
 
         # The tags of training, followed by those of y_val only.
         classes = np.array([*self._target.classes, *self._target.unseen])

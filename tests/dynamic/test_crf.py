@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from sk_metaembed import DynamicMetaTagger
+from sk_metaembed.dynamic import _crf
 from sk_metaembed.dynamic._batches import Grid
-from sk_metaembed.dynamic.nets import _crf
-from sk_metaembed.dynamic.nets._crf import (
+from sk_metaembed.dynamic._crf import (
     FORBIDDEN,
     Chain,
     best_tags,

@@ -21,14 +21,14 @@ from sk_metaembed.dynamic._batches import (
     SequenceDataset,
     grid_parts,
 )
-from sk_metaembed.dynamic._inputs import PreparedSources
-from sk_metaembed.dynamic.nets._encoders import (
+from sk_metaembed.dynamic._encoders import (
     ByteDropout,
     Convolution,
     MeanEncoder,
     make_encoder,
     segment_max,
 )
+from sk_metaembed.dynamic._inputs import PreparedSources
 
 from .conftest import make_embedded
 from .test_estimators import SMALL

@@ -14,7 +14,7 @@ from sk_metaembed.dynamic._batches import (
     SequenceDataset,
 )
 from sk_metaembed.dynamic._inputs import PreparedSources
-from sk_metaembed.dynamic.nets._network import Mixer, WeightedLoss, gate_weights, joined
+from sk_metaembed.dynamic._network import Mixer, WeightedLoss, gate_weights, joined
 
 from .conftest import make_embedded
 from .test_estimators import SMALL

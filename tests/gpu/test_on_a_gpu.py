@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from sk_metaembed import TransformerEmbedding, load, save
-from sk_metaembed.dynamic._net import SequenceNet
+from sk_metaembed.dynamic._skorch_net import SequenceNet
 
 from . import cases
 from .compare import differences, exact_products

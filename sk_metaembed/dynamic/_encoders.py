@@ -17,8 +17,8 @@ few very long sequences is computed in several parts, each of them dense.
 import torch
 from torch import nn
 
-from ..._training._device import run_recurrent
-from ..._training._random import dropout, generator_on
+from .._training._device import run_recurrent
+from .._training._random import dropout, generator_on
 
 
 def _columns(tokens, places):

@@ -28,8 +28,8 @@ import torch
 from torch import nn
 from torch.autograd.function import once_differentiable
 
-from ..._targets import weighted_span_f1
-from .._batches import Grid
+from .._targets import weighted_span_f1
+from ._batches import Grid
 from ._encoders import ByteDropout, make_tagging_encoder
 from ._network import MixingNet, make_head
 

@@ -1,1 +1,0 @@
-"""Torch modules of the Dynamic* estimators: mixing, encoders, CRF."""
