@@ -8,6 +8,7 @@ from ._steps import (
     flat_steps,
     lookup_known,
     lookup_vectors,
+    reads_texts,
     replace_steps,
     unwrap_fitted,
 )

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 
 from .._core._arrays import infinite_rows
 from ..sequences import (
@@ -146,6 +147,11 @@ _STEPS = (
     *("steps", "transformer_list", "transformers_", "transformer_"),
     *("_pipeline", "_wrapped_transformer"),  # of skrub
 )
+
+
+def reads_texts(model):
+    """Return whether an estimator, or the first step of a Pipeline, reads texts."""
+    return get_tags(flat_steps(model)[0]).input_tags.string
 
 
 def replace_steps(estimator, function):

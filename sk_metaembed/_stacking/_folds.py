@@ -103,6 +103,24 @@ def pairs_of_part(pairs, rows):
     return [[np.isin(rows, part).nonzero()[0] for part in pair] for pair in pairs]
 
 
+def deal_rows(targets, groups, n_rows, rng):
+    """Return the number of the fold that holds out each row.
+
+    Rows are dealt in the order of their targets, so that each fold has rows of all
+    classes and sizes. Rows of one group are in one fold, as the first of them is.
+    """
+    units = first = np.arange(n_rows)
+    if groups is not None:
+        _, first, units = np.unique(groups, return_index=True, return_inverse=True)
+    order = rng.permutation(len(first))
+    if targets is not None:
+        for column in targets[first].T:
+            order = order[np.argsort(column[order], kind="stable")]
+    fold_of = np.empty(len(order), dtype=np.int64)
+    fold_of[order] = np.arange(len(order)) % min(_FOLDS, len(order))
+    return fold_of[units]
+
+
 def warn_of_no_folds(target, groups, copies=None, noun="token sequence"):
     """Warn that no row could be held out, unless there are too few rows anyway.
 

@@ -19,7 +19,7 @@ from .._core._errors import plural, prefix_errors, short_repr
 from .._core._optional import progress_bar
 from .._core._sample_weights import fit_model
 from .._core._sklearn import safe_indexing
-from .._pipelines import flat_steps
+from .._pipelines import flat_steps, reads_texts
 from .._stacking import make_folds
 from .._targets import (
     check_groups,
@@ -32,7 +32,6 @@ from .._targets import (
     read_target,
 )
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
-from ..meta._api import reads_texts
 from ..pooling._api import sequence_blocks
 from ..sequences import EmbeddedSequences, Tokenizer
 from ..sequences._api import block_without_copy, equal_rows, folds_case, without_case

@@ -3,8 +3,8 @@
 import numpy as np
 
 from .._core._arrays import chunks
+from ._base import WeightedMetaEmbedding
 from ._linear import known_matrix, known_to_any, source_rows
-from ._weighted import WeightedMetaEmbedding
 
 
 class AverageMetaEmbedding(WeightedMetaEmbedding):

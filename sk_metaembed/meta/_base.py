@@ -22,6 +22,7 @@ from ..sequences._api import (
     check_embedded,
     dimension_names,
 )
+from ._linear import WEIGHTS_CONSTRAINT, Weights, source_weights
 
 
 class BlocksTransformer(
@@ -261,3 +262,26 @@ class BaseMetaEmbedding(BlocksTransformer):
 
     def _set_out(self, outputs):
         self.dim_ = outputs[0].dim
+
+
+class WeightedMetaEmbedding(BaseMetaEmbedding):
+    """Adds the parameters `weights` and `normalize`, and the attribute `weights_`."""
+
+    _parameter_constraints: dict = {
+        "weights": WEIGHTS_CONSTRAINT,
+        "normalize": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        weights: Weights = None,
+        normalize: bool = True,
+    ) -> None:
+        self.weights = weights
+        self.normalize = normalize
+
+    def _fit_combination(self, blocks, y):
+        names = [block.name for block in blocks]
+        self.weights_ = source_weights(self.weights, names)
+        self._fitted_normalize = self.normalize

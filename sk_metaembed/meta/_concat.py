@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._core._arrays import chunks
-from ._base import BlocksTransformer
+from ._base import BlocksTransformer, WeightedMetaEmbedding
 from ._linear import known_to_any, source_rows
-from ._weighted import WeightedMetaEmbedding
 
 
 class ConcatMetaEmbedding(WeightedMetaEmbedding):

@@ -15,7 +15,6 @@ from sklearn.base import (
     TransformerMixin,
     is_classifier,
 )
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import inverse_norms
@@ -24,7 +23,7 @@ from .._core._estimators import NamedEstimatorsMixin, rollback_on_error
 from .._core._inherited_docs import inherit_docs
 from .._core._sklearn import HasMethods, available_if, fit_context
 from .._core._typing import Names
-from .._pipelines import flat_steps
+from .._pipelines import reads_texts
 from .._stacking import WeightedSumMixin
 from .._targets import (
     TargetClassifierMixin,
@@ -508,11 +507,6 @@ class _BaseStacked(
             lambda name, view: vectors_of(vectors[view], name)
         )
         return self._sum(decisions) + self._target.center
-
-
-def reads_texts(model):
-    """Return whether an estimator, or the first step of a Pipeline, reads texts."""
-    return get_tags(flat_steps(model)[0]).input_tags.string
 
 
 def _check_names(members):

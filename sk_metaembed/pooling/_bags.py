@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._kernels._compiled import in_threads, use_compiled
-from . import _kernels_python
+from .._kernels._row_sums import bags_of, sum_rows, total_of
 
 _SECONDS_PER_SEQUENCE, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy
 _ENTRIES_PER_THREAD = 1 << 20  # with less work, starting a thread does not pay off
@@ -58,7 +58,7 @@ def _known_rows(rows, offsets, known):
 def run_kernel(name, bags, arguments, out, column):
     """Run a kernel over all sequences; compiled, and in threads if the input is large.
 
-    `name` is a function of `_kernels_numba` and `_kernels_python`; `arguments` are its
+    `name` is a function of `_kernels_numba` and of `_IN_NUMPY`; `arguments` are its
     own, between `offsets` and `first`. Writes into `out`, (n_sequences, n_columns),
     from `column` on. The number of threads is numba's (``NUMBA_NUM_THREADS``), which
     joblib reduces in its worker processes.
@@ -68,7 +68,7 @@ def run_kernel(name, bags, arguments, out, column):
     seconds += _SECONDS_PER_ENTRY * len(bags.rows) * bags.values.shape[1]
     if not use_compiled(seconds):
         all_arguments = bags.values, bags.rows, bags.offsets, *arguments, 0, n_sequences
-        getattr(_kernels_python, name)(*all_arguments, out, column)
+        _IN_NUMPY[name](*all_arguments, out, column)
         return
     from . import _kernels_numba
 
@@ -103,3 +103,48 @@ def _spans(bags):
     marks = np.linspace(0, len(bags.rows), n_spans + 1)[1:-1]
     cuts = np.searchsorted(bags.offsets[:-1], marks)
     return list(pairwise(np.unique([0, *cuts, n_sequences]).tolist()))
+
+
+# The kernels of `_kernels_numba` in NumPy, for inputs too small to load numba. Each
+# takes the same arguments and adds in the same order, in float64, so both give the same
+# bits. Rows of `out` without a vector stay zero.
+
+
+def power_mean_rows(
+    values, rows, offsets, weights, divisors, power, first, last, out, column
+):
+    """Write the signed root of the weighted mean of powers of each sequence."""
+    dim = values.shape[1]
+    for i, span, bag in bags_of(values, rows, offsets, first, last):
+        terms = np.ones(bag.shape)
+        if weights is not None:
+            terms *= weights[span, None]
+        for _ in range(power):
+            terms *= bag
+        mean = total_of(terms) / divisors[i]
+        out[i, column : column + dim] = np.copysign(np.abs(mean) ** (1.0 / power), mean)
+
+
+def extreme_rows(values, rows, offsets, sign, first, last, out, column):
+    """Write the maximum (sign 1) or minimum (sign -1) of each sequence."""
+    dim = values.shape[1]
+    for i, _, bag in bags_of(values, rows, offsets, first, last):
+        out[i, column : column + dim] = sign * (sign * bag).max(axis=0)
+
+
+def window_max_rows(values, rows, offsets, size, first, last, out, column):
+    """Write the maximum over the means of each sequence's windows."""
+    dim = values.shape[1]
+    for i, _, bag in bags_of(values, rows, offsets, first, last):
+        width = min(size, len(bag))
+        n_windows = len(bag) - width + 1
+        totals = np.zeros((n_windows, dim))
+        for k in range(width):
+            totals += bag[k : k + n_windows]
+        out[i, column : column + dim] = totals.max(axis=0) / width
+
+
+_IN_NUMPY = {
+    each.__name__: each
+    for each in (sum_rows, power_mean_rows, extreme_rows, window_max_rows)
+}

@@ -28,17 +28,25 @@ from .._core._sklearn import (
     with_callbacks,
 )
 from .._core._typing import Names
-from .._targets import check_groups
+from .._stacking import deal_rows
+from .._targets import (
+    center_and_scale,
+    check_groups,
+    check_one_column,
+    check_target,
+    is_continuous,
+    read_partial_labels,
+)
 from ._cells import distinct
 from ._column_encoder import ColumnEncoder
 from ._column_format import find_duplicates
 from ._string_features import StringFeatures
 from ._table_reader import Table
-from ._targets import fold_numbers, read_targets
 from ._text_meta_encoder import NamedSourcesMixin, TextMetaEncoder
 
 _FEWEST_ROWS = 30  # for predictions out of fold
 _NGRAMS = "ngrams"
+_MAX_COLUMNS = 10  # the most frequent classes, with a column of predictions each
 
 
 class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
@@ -262,7 +270,8 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
                 )
         rng = check_random_state(self.random_state)
         weights = check_sample_weight(sample_weight, range(n_rows))
-        targets, self._target_names = read_targets(y, n_rows, self.target_type, weights)
+        read = _read_targets(y, n_rows, self.target_type, weights)
+        targets, self._target_names = read
         groups = check_groups(groups, n_rows)
         if np.count_nonzero(weights) < _FEWEST_ROWS:
             targets = None
@@ -270,7 +279,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         has_strings = any(each.values.dtype.kind == "O" for each in cells)
         if groups is None and targets is not None and has_strings:
             groups = find_copies([distinct(each.values)[1] for each in cells], targets)
-        target = targets, fold_numbers(targets, groups, n_rows, rng), weights
+        target = targets, deal_rows(targets, groups, n_rows, rng), weights
         seed = int(rng.randint(2**31 - 1))
         repeats = find_duplicates(cells)
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
@@ -406,3 +415,33 @@ def plain_features(encoder, X):
 def _fit(encoder, cells, targets, folds, weights):
     """Return a fitted encoder and the features of its column."""
     return encoder, encoder.fit_transform(cells, targets, folds, weights)
+
+
+def _read_targets(y, n_rows, target_type, weights):
+    """Return y as columns of unit variance, (n_rows, n_targets), and their names.
+
+    Classes have an indicator each, two classes a single one. Only the most frequent of
+    many classes have a column. Returns None and no names if y is None. The weights of
+    rows without a label are set to 0.
+    """
+    if y is None:
+        return None, []
+    has_label = slice(None)
+    if target_type == "semi-supervised":
+        y, has_label = read_partial_labels(y)
+    is_number = target_type == "continuous"
+    y = check_target(y, n_rows, "numbers" if is_number else "any")
+    if target_type == "semi-supervised":
+        weights[~has_label] = 0
+    if y.dtype.kind not in "biuf":
+        check_one_column(y)
+    if is_number or is_continuous(y) or y.ndim == 2:
+        columns = y.astype(np.float64).reshape(n_rows, -1)
+        names = [""] if y.ndim == 1 else [f"__{j}" for j in range(y.shape[1])]
+    else:
+        classes, codes = np.unique(y, return_inverse=True)
+        shown = np.argsort(-np.bincount(codes), kind="stable")[:_MAX_COLUMNS]
+        shown = [1] if len(classes) == 2 else np.sort(shown)
+        columns = (codes[:, None] == shown).astype(np.float64)
+        names = [f"__{classes[j]}" for j in shown]
+    return columns / center_and_scale(columns[has_label])[1], names
