@@ -99,15 +99,16 @@ def given_pairs(cv, y, groups):
 
 
 def pairs_of_part(pairs, rows):
-    """Return pairs of some rows only, as positions in these rows, which are sorted."""
+    """Restrict (train, test) pairs to some sorted rows, as positions in these."""
     return [[np.isin(rows, part).nonzero()[0] for part in pair] for pair in pairs]
 
 
 def deal_rows(targets, groups, n_rows, rng):
     """Return the number of the fold that holds out each row.
 
-    Rows are dealt in the order of their targets, so that each fold has rows of all
-    classes and sizes. Rows of one group are in one fold, as the first of them is.
+    Rows are sorted by their targets and dealt to the folds in turn, so that each fold
+    has rows of all classes and magnitudes. Rows of one group are in the fold of their
+    first row.
     """
     units = first = np.arange(n_rows)
     if groups is not None:
@@ -124,7 +125,7 @@ def deal_rows(targets, groups, n_rows, rng):
 def warn_of_no_folds(target, groups, copies=None, noun="token sequence"):
     """Warn that no row could be held out, unless there are too few rows anyway.
 
-    `noun` is what the numbers of `copies` stand for.
+    `noun` names what `copies` numbers.
     """
     n_rows = most = len(target.y)
     if target.kind == "classes":
@@ -154,15 +155,15 @@ def warn_of_no_folds(target, groups, copies=None, noun="token sequence"):
     )
 
 
-def _divide(n_folds, labels, counted, units, groups, rng):
+def _divide(n_folds, labels, is_common, units, groups, rng):
     """Return (train, test) pairs; none if no row can be held out.
 
     Rows that must stay together (a group, or equal rows) are one unit. Units with a
-    counted row are divided first, stratified; the others are then spread evenly, so
-    that they cannot change the first division.
+    row of a common class are divided first, stratified; the others are then spread
+    evenly, so that they cannot change the first division.
     """
     _, first, units = np.unique(units, return_index=True, return_inverse=True)
-    rows = np.flatnonzero(counted)
+    rows = np.flatnonzero(is_common)
     if groups is None:  # equal rows count once
         rows = rows[np.unique(units[rows], return_index=True)[1]]
     fold_of_unit = np.full(len(first), -1)
@@ -174,11 +175,11 @@ def _divide(n_folds, labels, counted, units, groups, rng):
         rng,
     )
     n_folds = fold_of_unit.max() + 1
-    uncounted = rng.permutation(np.flatnonzero(fold_of_unit < 0))
-    if len(uncounted):
-        # Only rows of rare classes are not counted: there are labels.
-        order = np.argsort(labels[first[uncounted]], kind="stable")
-        fold_of_unit[uncounted[order]] = np.arange(len(uncounted)) % n_folds
+    unis_common = rng.permutation(np.flatnonzero(fold_of_unit < 0))
+    if len(unis_common):
+        # Rows that are not common are of rare classes, so there are labels.
+        order = np.argsort(labels[first[unis_common]], kind="stable")
+        fold_of_unit[unis_common[order]] = np.arange(len(unis_common)) % n_folds
     folds = fold_of_unit[units]
     numbers = range(n_folds) if n_folds > 1 else ()
     return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in numbers]
@@ -213,6 +214,6 @@ def _fold_of_row(n_folds, labels, n_rows, groups, rng):
 
 
 def _with_all_classes(codes, train, test):
-    """Return a pair whose training part also has the rows of classes it lacks."""
+    """Return a pair with the test rows of missing classes moved into training."""
     lacking = ~np.isin(codes[test], codes[train])
     return np.concatenate([train, test[lacking]]), test[~lacking]

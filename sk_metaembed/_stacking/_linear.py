@@ -89,7 +89,7 @@ class LinearFit:
     def _first_minimum(self):
         """Return the first place before the loss of one fold stops falling.
 
-        With its solution and its losses. If the loss only falls, it is the last place.
+        Returns its solution and losses too. If the loss only falls, it is the last.
         """
         test, best, start = self._folds.pairs[0][1], None, None
         for place, penalty in enumerate(self._penalties):
@@ -144,7 +144,7 @@ class LinearFit:
 
 
 def _problems(X, target, folds, sample_weight):
-    """Return the `Problems` of each fold's training part, and of all rows at last."""
+    """Return the `Problems` of each fold's training part and, last, of all rows."""
     n_rows = len(target.columns)
     weights = np.ones((n_rows, len(folds.pairs) + 1), np.float32)
     for i, (train, _) in enumerate(folds.pairs):

@@ -72,7 +72,7 @@ class TrainingRows:
             self.kept = np.flatnonzero(sample_weight)
         n_absent = n_rows - len(self.kept)
         if n_absent:
-            y = check_target(y, n_rows)  # an array, whose rows can be taken
+            y = check_target(y, n_rows)  # an array can be indexed by rows
             if not isinstance(cv, Integral | None):
                 cv = pairs_of_part(given_pairs(cv, y, groups), self.kept)
             y, sample_weight = y[self.kept], sample_weight[self.kept]
@@ -86,7 +86,7 @@ class TrainingRows:
 
     @property
     def keeps_copies_together(self):
-        """Whether `divide` takes copies: neither groups nor given folds divide them."""
+        """Whether copies stay in one fold: there are no groups and no given folds."""
         return self.groups is None and isinstance(self._cv, Integral | None)
 
     def divide(self, copies, random_state, noun):
@@ -221,8 +221,8 @@ def fit_weights(decisions, target, held_out_weights, defaults, are_shrunk):
 def shrinkage(decisions, target, held_out_weights):
     """Return a factor of at most 1 for the decision values of a model.
 
-    It makes the loss of held-out rows least, so that a model that misleads counts
-    little, and decision values that are not log odds are in their units. With few rows
+    It minimizes the loss of held-out rows, so that a misleading model counts little,
+    and decision values that are not log odds are scaled to their units. With few rows
     it is close to 1.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Read y: all predictors accept the same y, and name what they refuse alike."""
+"""Read and check y, with the same rules and messages for all predictors."""
 
 import numbers
 import warnings
@@ -95,7 +95,7 @@ def with_counts(labels, counts, noun="row"):
 
 @contextmanager
 def no_warning_of_rare_classes():
-    """Suppress the warning in fits on parts of rows that it was issued for."""
+    """Suppress the warning in fits on parts of the rows; it was issued for all."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*y has rare classes", UserWarning)
         yield
@@ -209,7 +209,7 @@ def check_not_continuous(y, names=None):
 
 
 def is_continuous(y):
-    """Return whether a checked y has floats that are not whole, so no classes.
+    """Return whether a checked y has floats that are not whole, unlike classes.
 
     As in scikit-learn's `type_of_target`, integers and whole floats are classes.
     """
@@ -239,9 +239,9 @@ def center_and_scale(columns, weights=None):
 
 
 def check_two_classes(classes, n_rows, n_absent=0):
-    """Raise a ValueError if the classes of n_rows rows are fewer than two.
+    """Raise a ValueError unless n_rows rows have two classes or more.
 
-    It names the weights if there are `n_absent` further rows of weight 0.
+    The message names the weights if there are `n_absent` further rows of weight 0.
     """
     if len(classes) < 2:
         where = ""
@@ -258,10 +258,10 @@ def check_two_classes(classes, n_rows, n_absent=0):
 
 
 def read_partial_labels(y):
-    """Return y with the first label in its rows of -1, and which rows have a label.
+    """Return y with its unlabeled rows filled, and a mask of the labeled ones.
 
-    The rows of -1 have no label. scikit-learn's semi-supervised classifiers accept -1
-    next to labels that are str, too.
+    Rows of -1 are unlabeled, and receive the first label. The semi-supervised
+    classifiers of scikit-learn accept -1 together with labels that are str.
     """
     y = np.array(y, dtype=object)
     has_label = np.array([label != -1 for label in y.tolist()], dtype=bool)
@@ -275,7 +275,7 @@ def read_partial_labels(y):
 
 
 def _as_array(y):
-    """Return y as an array, unchecked; values of several types stay what they are."""
+    """Return y as an array, without checks; values keep their types."""
     if hasattr(y, "toarray"):  # a sparse indicator matrix, as of MultiLabelBinarizer
         y = y.toarray()
     if np.ma.isMaskedArray(y):

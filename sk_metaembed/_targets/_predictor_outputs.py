@@ -60,7 +60,7 @@ def check_predictor(estimator, kind, name):
 
 @contextmanager
 def errors_of_model(name, model):
-    """Begin the errors that are raised inside with the name and class of a model."""
+    """Prefix errors raised inside with the name and class of a model."""
     try:
         yield
     except Exception as error:
@@ -165,7 +165,7 @@ def class_decisions(model, X, classes):
             values = np.hstack([np.zeros_like(values), values])
         _check_shape(values, method, n_known)
         largest = values.max(axis=1, keepdims=True)
-        # Probabilities do not depend on what is common to a row.
+        # Adding a constant to a row does not change its probabilities.
         values = np.where(np.abs(largest) > _FAR, values - largest, values)
     values = _reordered(values, places)
     return values[:, 1:] - values[:, :1] if len(classes) == 2 else values
@@ -309,7 +309,7 @@ def decision_values(model, X, target):
 
 
 def _decision_method(model):
-    """Return the name of the method whose output are decision values."""
+    """Return the name of the method that returns decision values."""
     names = ("decision_function", "predict_proba")
     name = next((name for name in names if hasattr(model, name)), None)
     if name is None:

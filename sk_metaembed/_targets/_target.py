@@ -331,9 +331,10 @@ class MultilabelTarget(Target):
         return relative_weights(map(weights_of_column, range(n_columns)))
 
     def weight_decay(self, noise):
-        """Return the weight decay of a network, whose gradients are means over labels.
+        """Return the weight decay of a network.
 
-        Each label has a share of the decay of as many classes.
+        Gradients are means over labels, so it is that of as many classes, divided by
+        their number.
         """
         return 0.1 * noise**3 * _share_of_decay(self.n_outputs) / self.n_outputs
 
@@ -395,7 +396,7 @@ class NumberTarget(Target):
         return np.ones(len(codes))
 
     def weight_decay(self, noise):
-        """Return the weight decay of a network, whose gradients are column means."""
+        """Return the weight decay of a network; gradients are means over columns."""
         return 0.3 * noise**6 / self.n_outputs
 
 
@@ -422,7 +423,7 @@ def make_target(y, kind="any", weights=None):
 
 
 def read_target(y, n_rows, kind, weights=None, n_absent=0):
-    """Return the `Target` of y with its rows; classes are two at least.
+    """Return the `Target` of y with its rows, which have two classes or more.
 
     Parameters
     ----------

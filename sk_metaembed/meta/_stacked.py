@@ -312,7 +312,7 @@ class _BaseStacked(
         return training.kept, decisions + target.center
 
     def _members(self, rows):
-        """Return the `UnfittedModel` for each model, unfitted."""
+        """Return one `UnfittedModel` per model."""
         views = ("row", "dimension") if self.estimator is None else ("given",)
         names = [*self.dims_in_]
         if self.concat and len(names) > 1:
@@ -365,7 +365,7 @@ class _BaseStacked(
             check_predictor(model, kind, f"model {name!r}")
 
     def _default_weights(self, members):
-        """Return the default weights, to which few rows shrink the learned ones.
+        """Return the default weights, which the learned ones resemble if rows are few.
 
         Only the concatenation counts, or the only source. Several sources without
         concatenation count equally; without sources, all models do, those of order half
@@ -423,7 +423,8 @@ class _BaseStacked(
     def combine(self, columns: ArrayLike) -> NDArray[np.float64]:
         """Return the weighted sum of the columns of `transform` or `fit_transform`.
 
-        Of the columns of `fit_transform` it is the out-of-fold prediction of the stack.
+        For the columns of `fit_transform`, it is the out-of-fold prediction of the
+        stack.
 
         Parameters
         ----------

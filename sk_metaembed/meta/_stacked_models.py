@@ -47,11 +47,11 @@ class View(NamedTuple):
     make_features : callable or None
         Returns the transformer before the model, which needs no y.
     per_dimension : bool
-        Whether dimensions are scaled one by one, for which rows must be as many.
+        Whether dimensions are scaled one by one, which needs at least as many rows.
     per_fold : bool
-        Whether one model per fold is fitted, whose mean counts.
+        Whether the mean of one model per fold is used, not a model of all rows.
     of_order : bool
-        Whether features are of the order of tokens.
+        Whether features represent the order of tokens.
     """
 
     reads: str
@@ -69,7 +69,7 @@ VIEWS = {
     "chars": View("tokens", CharacterFeatures),
     "ngrams": View("tokens", NgramFeatures, of_order=True),
     "positions": View("tokens", PositionFeatures, of_order=True),
-    # Of `models`:
+    # For `models`:
     "tokens": View("tokens", per_fold=True),
     "sequences": View("input", per_fold=True),
 }
@@ -87,7 +87,7 @@ class StackRows:
 
     def __init__(self, X, dims=None):
         self.X, self.are_pairs = X, isinstance(X, SequencePairs)
-        # Of pairs all first and then all second sides.
+        # For pairs, all first sides and then all second sides.
         sequences = X.sequences if self.are_pairs else X
         if not isinstance(sequences, TokenSequences):
             check_embedded(sequences, dims)
@@ -136,7 +136,7 @@ def vectors_of(vectors, name):
 
 
 def scale_vectors(values, view, of_pairs):
-    """Return sequence vectors, or features of pairs of them, in a view."""
+    """Return sequence vectors, or features of pairs, as the model of a view reads."""
     if view == "row":
         values = normalize_rows(values)
     if not of_pairs:
@@ -161,8 +161,8 @@ class FittedModel(NamedTuple):
     view : str
         The view of the rows that it reads.
     decisions : ndarray of shape (n_rows, n_columns)
-        Decision values of models that have not seen the row; of the model where the
-        row was not held out.
+        Decision values out of fold; those of the model itself for rows that were not
+        held out.
     """
 
     model: Any
@@ -171,7 +171,7 @@ class FittedModel(NamedTuple):
 
 
 def fit_models(members, rows, target, folds, sample_weight, n_jobs):
-    """Return the `FittedModel` model of each member.
+    """Return one `FittedModel` per model.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def _fit_named(name, estimator, *args):
 
 
 def fit_best_view(estimator, inputs, target, folds, sample_weight):
-    """Return the `FittedModel` model of the best view of the rows.
+    """Return the `FittedModel` of the best view of the rows.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def _explained_errors(estimator, view):
 class _GivenFit:
     """A user's model, fitted on all rows and without the rows of each fold."""
 
-    row_losses = None  # they compare views, of which such a model reads only one
+    row_losses = None  # would compare views, but such a model reads one only
 
     def __init__(self, estimator, X, target, folds, sample_weight):
         X = X.astype(np.float64)  # in float32, solvers stop early and warn
