@@ -91,7 +91,6 @@ ROOMS = {
             ],
             "With labels": ["StackedMetaClassifier", "StackedMetaRegressor"],
             "Imputation": ["SourceImputer"],
-            "Selection": ["SourceSelector"],
             "Reduction of each source": ["BlockPCA"],
             "For custom meta-embeddings": ["BaseMetaEmbedding"],
         },

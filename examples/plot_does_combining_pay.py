@@ -315,31 +315,11 @@ for name, folded in training.items():
 # headlines, MiniLM has almost no weight, because the model of the concatenation
 # includes it.
 #
-# `SourceSelector` answers the same question directly: it adds sources while the
-# accuracy in inner folds improves, here by at least half a point. The gain over the
-# first source is optimistic, because the best subset was selected by this score.
-from sk_metaembed import SourceSelector
-
-for name, folded in training.items():
-    X, y, inner, _ = folded[0]
-    selector = SourceSelector(concat, tol=0.005, cv=inner).fit(X, y)
-    path = [(s["source"], s["mean_score"]) for s in selector.history_ if s["accepted"]]
-    steps = ", ".join(f"{source} {100 * score:.1f}" for source, score in path)
-    measured = summaries[name].gain["concatenation + TF-IDF"]
-    print(f"{name}: {steps}")
-    print(f"    gain of all sources on the test parts: {measured:+.1f} points")
-
-# %%
-# The test parts confirm the selection: the selector adds two sources for the headlines
-# and the table. For the reviews it adds one, with a gain of 1.4 points in inner folds
-# and a gain on the test parts, 1 to 2 points, that is not significant.
-#
 # Recommendation: first compute the out-of-fold predictions of each source. If no other
-# source corrects a large part of the best source's errors, or if the selector stops
-# after one source, use the best source alone. Otherwise start with the concatenation or
-# with `StackedMetaClassifier`, whose weights show which sources to drop, and include
-# TF-IDF, which costs a second or less. Keep a combination only if its interval is above
-# zero and the gain is worth the time.
+# source corrects a large part of the best source's errors, use the best source alone.
+# Otherwise start with the concatenation or with `StackedMetaClassifier`, whose weights
+# show which sources to drop, and include TF-IDF, which costs a second or less. Keep a
+# combination only if its interval is above zero and the gain is worth the time.
 #
 # .. [1] C. Nadeau, Y. Bengio (2003). Inference for the generalization error. Machine
 #    Learning 52.

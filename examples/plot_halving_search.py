@@ -4,8 +4,8 @@ Search sources, combination and pooling by successive halving
 
 Three sources have seven subsets; with five combinations and two poolings, a grid has 46
 candidates. `HalvingGridSearchCV` evaluates all of them on few texts, and only the
-better half on twice as many. `SourceSelector` selects the sources only. The example
-takes about half a minute, nearly half of it to train word2vec.
+better half on twice as many. The example takes about half a minute, nearly half of it
+to train word2vec.
 """
 
 # %%
@@ -193,20 +193,6 @@ for meta in (SVDMetaEmbedding(100), GCCAMetaEmbedding(100)):
     pipe.set_params(embed__active=("glove", "articles"), meta=meta, pool__mode="mean")
     score = cross_val_score(pipe, X, y, cv=folds).mean()
     print(f"{type(meta).__name__} on all titles: {score:.3f}")
-
-# %%
-# `SourceSelector` is a step between the sources and the combination. Here it stops when
-# another source improves the score by less than half a point. Like scikit-learn's
-# feature selector, it drops at least one source. Result: it selects GloVe first (.821),
-# then the articles (.874), after evaluating five subsets instead of seven.
-from sk_metaembed import SourceSelector
-
-pipe.set_params(embed__active=None, meta=ConcatMetaEmbedding())
-end = pipe[1:]
-selector = SourceSelector(end, tol=0.005, cv=folds)
-chosen = Pipeline([pipe.steps[0], ("select", selector), *end.steps]).fit(X, y)
-print(chosen["select"].frame().round(3).to_string())
-print(f"held out: {chosen.score(X_test, y_test):.3f}")
 
 # %%
 # Each line is a candidate and ends at its last rung. Colors and symbols show its

@@ -29,7 +29,6 @@ from .meta import GCCAMetaEmbedding as GCCAMetaEmbedding
 from .meta import OneToNMetaEmbedding as OneToNMetaEmbedding
 from .meta import ProcrustesMetaEmbedding as ProcrustesMetaEmbedding
 from .meta import SourceImputer as SourceImputer
-from .meta import SourceSelector as SourceSelector
 from .meta import StackedMetaClassifier as StackedMetaClassifier
 from .meta import StackedMetaRegressor as StackedMetaRegressor
 from .meta import SVDMetaEmbedding as SVDMetaEmbedding

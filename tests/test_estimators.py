@@ -66,7 +66,6 @@ SOURCES = [
 ]
 SENTENCES = sk.FunctionEmbedding(sentence, level="sequence", as_text=True)
 MEANS = make_pipeline(sk.PretrainedEmbedding(vectors()), sk.Pooling())
-END = make_pipeline(sk.ConcatMetaEmbedding(), sk.Pooling(), LogisticRegression())
 
 # One per class, on which every check is run.
 ESTIMATORS = [
@@ -86,7 +85,6 @@ ESTIMATORS = [
     sk.ElmoEmbedding(**ELMO),
     sk.ElmoLanguageModel(**LANGUAGE_MODEL),
     sk.EmbeddingUnion(SOURCES),
-    sk.SourceSelector(END, cv=2),
     sk.ConcatMetaEmbedding(),
     sk.AverageMetaEmbedding(),
     sk.ProcrustesMetaEmbedding(n_neighbors=3),
@@ -136,7 +134,6 @@ VARIANTS = [
         TinyBert(), n_steps=2, batch_size=4, max_length=32, preprocess=None
     ),
     sk.ElmoEmbedding(**ELMO, layers=(0, 2), preprocess="center"),
-    sk.SourceSelector(END, tol=0.01, direction="backward", by="block", cv=2),
     sk.EmbeddingUnion(
         [*SOURCES, ("context", sk.FunctionEmbedding(in_context, level="token"))],
         active=("context", "file"),

@@ -10,7 +10,7 @@ from .checks.state import data
 from .test_estimators import ESTIMATORS, VARIANTS
 
 # Rows of another kind, and fits that take seconds.
-SKIPPED = ("Tokenizer", "Contrastive", "Distilled", "Table", "Common", "SourceSelector")
+SKIPPED = ("Tokenizer", "Contrastive", "Distilled", "Table", "Common")
 # What to do with missing rows, and whether to warn, is not learned; one network has
 # both outputs.
 LIVE = {"missing", "truncate", ("DynamicMetaEmbedding", "output")}

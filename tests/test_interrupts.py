@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 
 import sk_metaembed as sk
 from sk_metaembed._io._handle import _locks
@@ -54,9 +53,6 @@ OF_BLOCKS = {
     "one to n": sk.OneToNMetaEmbedding(n_components=2),
     "imputer": sk.SourceImputer(min_shared=2),
     "pooling": sk.Pooling(),
-    "selector": sk.SourceSelector(
-        make_pipeline(sk.Pooling(), LogisticRegression()), cv=2
-    ),
     "dme": sk.DynamicMetaClassifier(**SMALL),
     "tagger": sk.TokenClassifier(LogisticRegression()),
 }

@@ -19,7 +19,6 @@ from sk_metaembed import (
     ElmoLanguageModel,
     FastTextEmbedding,
     OneToNMetaEmbedding,
-    SourceSelector,
     SVDMetaEmbedding,
     TrainableTransformer,
     TransformerEmbedding,
@@ -28,7 +27,7 @@ from sk_metaembed import (
 
 from .checks.data import output_values, outputs, seeded
 from .checks.state import data, draw, generators
-from .test_estimators import CHARACTERS, END, FASTTEXT, GENSIM, LANGUAGE_MODEL, NET
+from .test_estimators import CHARACTERS, FASTTEXT, GENSIM, LANGUAGE_MODEL, NET
 from .tiny_bert import TinyBert
 
 BERT = TransformerEmbedding(TinyBert())
@@ -49,7 +48,6 @@ TRAINED = [
             SVDMetaEmbedding(3),
             Word2VecEmbedding(**GENSIM),
             FastTextEmbedding(**FASTTEXT),
-            SourceSelector(END, cv=2),
         )
     ),
 ]

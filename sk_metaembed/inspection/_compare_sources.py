@@ -179,7 +179,7 @@ def compare_sources(
 
     See Also
     --------
-    sk_metaembed.SourceSelector : Selects sources by cross-validation.
+    sk_metaembed.source_subsets : Subsets of sources, for a grid search.
     sk_metaembed.StackedMetaClassifier : The stack.
 
     Notes

@@ -9,7 +9,6 @@ from ._gcca import GCCAMetaEmbedding
 from ._imputer import SourceImputer
 from ._one_to_n import OneToNMetaEmbedding
 from ._procrustes import ProcrustesMetaEmbedding
-from ._source_selector import SourceSelector
 from ._stacked import StackedMetaClassifier, StackedMetaRegressor
 from ._svd import SVDMetaEmbedding
 
@@ -24,7 +23,6 @@ __all__ = [
     "ProcrustesMetaEmbedding",
     "SVDMetaEmbedding",
     "SourceImputer",
-    "SourceSelector",
     "StackedMetaClassifier",
     "StackedMetaRegressor",
 ]

@@ -390,8 +390,7 @@ def source_subsets(
 
     Single sources come first, then pairs, and so on, each in the order of `names`, so
     the first rows of a grid are the single sources that a combination has to beat.
-    There are 2 ** n - 1 subsets of n sources. `max_size` limits a grid;
-    `SourceSelector` evaluates at most about n ** 2 / 2 of them, or a given number.
+    There are 2 ** n - 1 subsets of n sources; `max_size` limits a grid.
 
     Parameters
     ----------
@@ -418,7 +417,6 @@ def source_subsets(
     See Also
     --------
     EmbeddingUnion : Takes a subset as `active`.
-    SourceSelector : Selects sources if there are many subsets.
 
     Examples
     --------

@@ -22,7 +22,6 @@ from sk_metaembed import (
     EmbeddedSequences,
     Pooling,
     SequencePairs,
-    SourceSelector,
     StackedMetaClassifier,
     StackedMetaRegressor,
     Tokenizer,
@@ -184,10 +183,9 @@ class Grouped(LogisticRegression):
 
 CV = GroupKFold(3)
 INNER = StackedMetaClassifier(LogisticRegression(), concat=False, tfidf=False, cv=CV)
-SELECTED = make_pipeline(SourceSelector(INNER, n_sources_to_select=1, cv=CV), ARRAYS)
 
 
-@pytest.mark.parametrize("model", [INNER, SELECTED, Grouped()])
+@pytest.mark.parametrize("model", [INNER, Grouped()])
 def test_groups_reach_models_with_folds_of_their_own(model):
     """All of them fail without groups."""
     X, y = data(36)
