@@ -175,11 +175,11 @@ def _divide(n_folds, labels, is_common, units, groups, rng):
         rng,
     )
     n_folds = fold_of_unit.max() + 1
-    unis_common = rng.permutation(np.flatnonzero(fold_of_unit < 0))
-    if len(unis_common):
+    rare_units = rng.permutation(np.flatnonzero(fold_of_unit < 0))
+    if len(rare_units):
         # Rows that are not common are of rare classes, so there are labels.
-        order = np.argsort(labels[first[unis_common]], kind="stable")
-        fold_of_unit[unis_common[order]] = np.arange(len(unis_common)) % n_folds
+        order = np.argsort(labels[first[rare_units]], kind="stable")
+        fold_of_unit[rare_units[order]] = np.arange(len(rare_units)) % n_folds
     folds = fold_of_unit[units]
     numbers = range(n_folds) if n_folds > 1 else ()
     return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in numbers]
