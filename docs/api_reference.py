@@ -153,7 +153,6 @@ ROOMS = {
                 "SourceComparisonDisplay",
                 "SourceWeightsDisplay",
                 "TokenWeightsDisplay",
-                "attention_weights",
                 "explain",
                 "Explanation",
             ]
@@ -190,7 +189,7 @@ ROOMS = {
     ),
     "utils.estimator_checks": (
         "Checks of your own steps",
-        {"": ["check_estimator", "WORDS"]},
+        {"": ["check_estimator"]},
     ),
 }
 

@@ -5,14 +5,13 @@ from ._explain import explain
 from ._explanation import Explanation
 from ._source_comparison import SourceComparisonDisplay
 from ._source_weights import SourceWeightsDisplay
-from ._token_weights import TokenWeightsDisplay, attention_weights
+from ._token_weights import TokenWeightsDisplay
 
 __all__ = [
     "Explanation",
     "SourceComparisonDisplay",
     "SourceWeightsDisplay",
     "TokenWeightsDisplay",
-    "attention_weights",
     "compare_sources",
     "explain",
 ]

@@ -82,7 +82,7 @@ def explain(
     See Also
     --------
     Explanation : The result, as tables, bars and shaded texts.
-    attention_weights : The weights of sources inside a network.
+    TokenWeightsDisplay : The weights of sources inside a network.
 
     Notes
     -----

@@ -163,7 +163,7 @@ class SourceWeightsDisplay(BaseDisplay):
         ----------
         estimator : fitted estimator
             With `attention_weights`, or a Pipeline or search with such a step, as for
-            `sk_metaembed.inspection.attention_weights`.
+            `TokenWeightsDisplay`.
         X : input of the estimator
             Sequences with the tokens to average over.
         groups : array-like or callable, default=None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._core._errors import NamedErrorsMixin, prefix_errors
+from .._core._errors import NamedErrorsMixin
 from .._pipelines import find_step
 from ..sequences import TokenSequences
 from ..sequences._api import display_word, token_columns
@@ -31,71 +31,6 @@ if TYPE_CHECKING:
 
 # Weights that differ by less are a tie.
 _TIE_TOLERANCE = 1e-6
-
-
-@prefix_errors
-def attention_weights(estimator: Any, X: Any) -> pd.DataFrame:
-    """Return the weight of each source at each token, from a whole pipeline.
-
-    The method `attention_weights` of the ``Dynamic*`` estimators expects the output of
-    the steps before them. This function takes the input of the whole pipeline, such as
-    raw texts, applies those steps and calls the method.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-        With a method `attention_weights`, or a Pipeline with such a step, or a search
-        (its ``best_estimator_`` is used); these may be nested. If a Pipeline has
-        several such steps, the first is used.
-    X : input of the estimator
-        Such as texts.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As described in `DynamicMetaEmbedding.attention_weights`.
-
-    Raises
-    ------
-    TypeError
-        If no step has `attention_weights`.
-    ValueError
-        If the step may be in a branch of a ColumnTransformer or FeatureUnion; the
-        message says how to pass the branch.
-
-    See Also
-    --------
-    TokenWeightsDisplay : Shows the weights, word by word.
-    SourceWeightsDisplay : Draws their means, by class or frequency.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sk_metaembed import (
-    ...     DynamicMetaEmbedding, FunctionEmbedding, Pooling, Tokenizer,
-    ...     make_embedding_union,
-    ... )
-    >>> from sk_metaembed.inspection import attention_weights
-    >>> def length(words):
-    ...     return [[len(word), 1] for word in words]
-    >>> def capital(words):
-    ...     return [[word.istitle(), 1] for word in words]
-    >>> pipe = make_pipeline(
-    ...     Tokenizer(),
-    ...     make_embedding_union(FunctionEmbedding(length), FunctionEmbedding(capital)),
-    ...     DynamicMetaEmbedding(projection_dim=2, encoder="mean", max_epochs=1),
-    ...     Pooling(), LogisticRegression(),
-    ... )
-    >>> texts = ["good film", "bad film"] * 5
-    >>> frame = attention_weights(pipe.fit(texts, [1, 0] * 5), ["A good film"])
-    >>> frame["token"].tolist()
-    ['a', 'good', 'film']
-    >>> frame.columns.tolist()
-    ['sequence', 'position', 'token', 'function-1', 'function-2']
-    """
-    step, inputs = find_attention_step(estimator, X)
-    return step.attention_weights(inputs)
 
 
 def find_attention_step(estimator, X):
@@ -235,8 +170,9 @@ class TokenWeightsDisplay(NamedErrorsMixin):
         Parameters
         ----------
         estimator : fitted estimator
-            With `attention_weights`, or a Pipeline or search with such a step, as for
-            `sk_metaembed.inspection.attention_weights`.
+            With `attention_weights`, or a Pipeline with such a step, or a search (its
+            ``best_estimator_`` is used); these may be nested. If a Pipeline has several
+            such steps, the first is used.
         X : input of the estimator
             The texts, at most 1000 words. Each side of a pair is a text.
         labels : sequence of length n_sequences, default=None
@@ -252,8 +188,9 @@ class TokenWeightsDisplay(NamedErrorsMixin):
         TypeError
             If no step has `attention_weights`.
         ValueError
-            If there are no words or too many, there is one weight per text, or `labels`
-            has another length than X.
+            If there are no words or too many, there is one weight per text, `labels`
+            has another length than X, or the step may be in a branch of a
+            ColumnTransformer or FeatureUnion; the message says how to pass the branch.
         """
         step, inputs = find_attention_step(estimator, X)
         n_texts = len(inputs)

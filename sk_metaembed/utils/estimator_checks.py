@@ -20,8 +20,9 @@ from sklearn.utils import get_tags
 
 from ..sequences import Block, EmbeddedSequences, TokenSequences
 
-__all__ = ["WORDS", "check_estimator"]
+__all__ = ["check_estimator"]
 
+# A source must have vectors for some of them.
 WORDS = (
     *("good", "fine", "great", "happy", "warm", "bright", "sweet", "café"),
     *("bad", "poor", "awful", "sad", "cold", "dull", "bitter", "東京"),

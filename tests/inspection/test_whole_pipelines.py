@@ -18,11 +18,7 @@ from sk_metaembed import (
     Pooling,
     Tokenizer,
 )
-from sk_metaembed.inspection import (
-    SourceWeightsDisplay,
-    TokenWeightsDisplay,
-    attention_weights,
-)
+from sk_metaembed.inspection import SourceWeightsDisplay, TokenWeightsDisplay
 from sk_metaembed.metrics import coverage_report
 
 TEXTS = ["A good film", "a Bad plot", "good plot!", "bad film", "film", "bad"] * 4
@@ -91,6 +87,10 @@ def searches(whole):
     }
 
 
+def attention_weights(estimator, X):
+    return TokenWeightsDisplay.from_estimator(estimator, X).frame()
+
+
 def assert_same_weights(result, expected):
     names = ["sequence", "position", "token"]
     pd.testing.assert_frame_equal(result[names], expected[names])
@@ -128,7 +128,7 @@ def test_branches_are_passed_one_by_one(columns):
 
 
 def test_other_errors_say_what_is_wrong(whole):
-    with pytest.raises(TypeError, match="attention_weights: requires.*got Pipeline"):
+    with pytest.raises(TypeError, match="TokenWeightsDisplay: requires.*got Pipeline"):
         attention_weights(make_pipeline(Tokenizer(), Pooling()), TEXTS)
     unfitted = GridSearchCV(with_classifier(), {"clf__C": [1.0]})
     with pytest.raises(NotFittedError, match="GridSearchCV has no fitted est"):
