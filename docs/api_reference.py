@@ -1,7 +1,7 @@
-"""The API reference as data: every public name of every room, in reading order.
+"""The API reference as data: every public name of every subpackage, in reading order.
 
-Public names missing from ROOMS are shown under "More" at the end of their room;
-`tests/test_docs.py` compares both with the `__all__` of each room.
+Public names missing from SUBPACKAGES are shown under "More" at the end of theirs;
+`tests/test_docs.py` compares both with the `__all__` of each subpackage.
 """
 
 import inspect
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import sk_metaembed
 
-# Room, its heading, and its sections with their names.
-ROOMS = {
+# Subpackage, its heading, and its sections with their names.
+SUBPACKAGES = {
     "sequences": (
         "Tokens and containers",
         {
@@ -204,19 +204,19 @@ imported from the top level, the others from their subpackage.
 """
 
 
-def path(room, name):
+def path(subpackage, name):
     """Return the dotted name that users import."""
     if name in sk_metaembed.__all__:
         return f"sk_metaembed.{name}"
-    return f"sk_metaembed.{room}.{name}"
+    return f"sk_metaembed.{subpackage}.{name}"
 
 
-def rooms():
-    """Return the public names of ROOMS, and the others of each room under "More"."""
+def subpackages():
+    """Return the public names of SUBPACKAGES, and all others under "More"."""
     layout = {}
-    for room in (*ROOMS, *sk_metaembed._ROOMS):
-        home = "utils.estimator_checks" if room == "utils" else room
-        title, sections = ROOMS.get(home, (home.capitalize(), {}))
+    for subpackage in (*SUBPACKAGES, *sk_metaembed._SUBPACKAGES):
+        home = "utils.estimator_checks" if subpackage == "utils" else subpackage
+        title, sections = SUBPACKAGES.get(home, (home.capitalize(), {}))
         public = import_module(f"sk_metaembed.{home}").__all__
         shown = {
             section: [name for name in names if name in public]
@@ -231,17 +231,19 @@ def rooms():
 def entries():
     """Return every public object by its dotted path."""
     return {
-        path(room, name): getattr(import_module(f"sk_metaembed.{room}"), name)
-        for room, (_, sections) in rooms().items()
+        path(subpackage, name): getattr(
+            import_module(f"sk_metaembed.{subpackage}"), name
+        )
+        for subpackage, (_, sections) in subpackages().items()
         for names in sections.values()
         for name in names
     }
 
 
-def table(room, names):
+def table(subpackage, names):
     """Return a table of links and summaries; constants have a line of their own."""
-    paths = {name: path(room, name) for name in names}
-    home = import_module(f"sk_metaembed.{room}")
+    paths = {name: path(subpackage, name) for name in names}
+    home = import_module(f"sk_metaembed.{subpackage}")
     shown = [paths[name] for name in names if callable(getattr(home, name))]
     lines = [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
     lines += [f"   ~{dotted}" for dotted in shown]
@@ -260,14 +262,14 @@ DATA = {
 def page():
     """Return the index of the reference as reStructuredText."""
     lines = [HEAD]
-    for room, (title, sections) in rooms().items():
-        lines += [f".. _api-{room}:", "", title, "-" * len(title), ""]
-        doc = import_module(f"sk_metaembed.{room}").__doc__.splitlines()[0]
-        lines += [f"``sk_metaembed.{room}``: {doc}", ""]
+    for subpackage, (title, sections) in subpackages().items():
+        lines += [f".. _api-{subpackage}:", "", title, "-" * len(title), ""]
+        doc = import_module(f"sk_metaembed.{subpackage}").__doc__.splitlines()[0]
+        lines += [f"``sk_metaembed.{subpackage}``: {doc}", ""]
         for section, names in sections.items():
             if section:
                 lines += [f".. rubric:: {section}", ""]
-            lines += table(room, names)
+            lines += table(subpackage, names)
     return "\n".join(lines)
 
 

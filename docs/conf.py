@@ -36,7 +36,7 @@ nitpick_ignore_regex = [("py:obj", r".*")]
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
 
-# The reference: one page per object, written from api_reference.ROOMS.
+# The reference: one page per object, written from api_reference.SUBPACKAGES.
 autosummary_generate = True
 autosummary_context = {
     "is_step": api_reference.is_step,

@@ -1,15 +1,14 @@
 """Meta-embeddings as scikit-learn steps.
 
 Public names are loaded on first use, so importing the package is fast and does not
-import torch, gensim or transformers. A subpackage is called a room; the map of rooms is
-in CONTRIBUTING.md.
+import torch, gensim or transformers. CONTRIBUTING.md describes the subpackages.
 """
 
 from importlib import import_module
 
 
 def _read_stub():
-    """Return the room of each public name, "" for the rooms, from the type stub.
+    """Return where each public name is, "" for subpackages, from the type stub.
 
     A line imports one name; to import `ast` would take longer than everything here.
     """
@@ -20,9 +19,9 @@ def _read_stub():
 
 
 _HOMES = _read_stub()
-_ROOMS = [name for name, home in _HOMES.items() if not home]
+_SUBPACKAGES = [name for name, home in _HOMES.items() if not home]
 
-__all__ = sorted(_HOMES.keys() - set(_ROOMS))
+__all__ = sorted(_HOMES.keys() - set(_SUBPACKAGES))
 
 
 def __getattr__(name):

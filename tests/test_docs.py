@@ -19,7 +19,7 @@ from sklearn.utils import Bunch
 import sk_metaembed
 from sk_metaembed.datasets import load_bbc_news
 
-from .test_public import ROOMS
+from .test_public import SUBPACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -158,13 +158,15 @@ def reference(monkeypatch):
 
 
 def test_reference_has_every_public_name_and_no_other(reference):
-    public = {home: import_module(f"sk_metaembed.{home}").__all__ for home in ROOMS}
+    public = {
+        home: import_module(f"sk_metaembed.{home}").__all__ for home in SUBPACKAGES
+    }
     entries = [reference.path(home, n) for home in public for n in public[home]]
     assert {*reference.entries()} == {*entries}
-    for room, (_, sections) in reference.ROOMS.items():
+    for subpackage, (_, sections) in reference.SUBPACKAGES.items():
         names = [name for section in sections.values() for name in section]
         assert len(names) == len(set(names))
-        assert set(names) <= set(public[room])
+        assert set(names) <= set(public[subpackage])
     page = reference.page()
     for dotted in entries:
         assert re.search(rf"{re.escape(dotted)}$", page, re.MULTILINE), dotted

@@ -1,6 +1,6 @@
-"""Imports between the package's rooms go down only, and modules form no circle.
+"""Imports between the package's subpackages go down only, and modules form no circle.
 
-Which room imports from which is in the table of CONTRIBUTING.md, and in its drawing.
+The table and the diagram of CONTRIBUTING.md show which imports from which.
 """
 
 import ast
@@ -20,12 +20,19 @@ ROOT = Path(sk_metaembed.__file__).parent
 
 GUIDE = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `(\w+)/` \|.*\| (.*) \|$", GUIDE, flags=re.MULTILINE)
-ROOMS = {room: set(re.findall(r"`(\w+)`", below)) for room, below in ROWS}
-# What a room may import from. The top imports lazily, by name.
-BELOW = {**ROOMS, "": {"_version"}, "_version": set(), "__main__": {"_command_line"}}
+SUBPACKAGES = {
+    subpackage: set(re.findall(r"`(\w+)`", below)) for subpackage, below in ROWS
+}
+# What a subpackage may import from. The top imports lazily, by name.
+BELOW = {
+    **SUBPACKAGES,
+    "": {"_version"},
+    "_version": set(),
+    "__main__": {"_command_line"},
+}
 
-# The floors of a room, each of which imports from itself and those before it.
-FLOORS = {
+# The layers of a subpackage, each of which imports from itself and those before it.
+LAYERS = {
     "dynamic": (
         # Without torch.
         "_ridge _standardization _inputs",
@@ -46,15 +53,15 @@ FLOORS = {
     ),
 }
 
-# Rooms whose private files other rooms may import: collections of small independent
-# files, which one door would load together.
-GROUND = {"_core", "_io", "_kernels", "_linear", "_training"}
-# Other private modules that a room may import, each with the reason.
+# Subpackages whose private files others may import: collections of small independent
+# files, which one interface would load together.
+FOUNDATION = {"_core", "_io", "_kernels", "_linear", "_training"}
+# Other private modules that a subpackage may import, each with the reason.
 OPEN = {
     "sequences._split_numba": "compiled code, loaded where it is called",
 }
 
-# Private attributes that other rooms read of an object, each with the reason.
+# Private attributes that other subpackages read of an object, each with the reason.
 OPEN_ATTRIBUTES = {
     "_active_sources": "compare_sources takes the sources of a union apart",
     "_files": "of handles, for saved files",
@@ -124,57 +131,57 @@ def violations(sources):
     """Return a sentence for each import that does not go down."""
     results = []
     for (name, is_package), source in sources.items():
-        room = name.partition(".")[0]
-        if room not in BELOW:
-            results.append(f"{name or PACKAGE} is in no known room")
+        subpackage = name.partition(".")[0]
+        if subpackage not in BELOW:
+            results.append(f"{name or PACKAGE} is in no known subpackage")
             continue
         for target in imports(source, name, is_package):
             other = target.partition(".")[0]
-            if other not in BELOW and room == "" and is_package:
+            if other not in BELOW and subpackage == "" and is_package:
                 continue
-            if other not in {room, *BELOW[room]}:
+            if other not in {subpackage, *BELOW[subpackage]}:
                 results.append(f"{name or PACKAGE} imports {target}")
     return sorted(set(results))
 
 
-def rooms_below(sources):
-    """Return the rooms that each room imports from."""
-    below = {room: set() for room in ROOMS}
+def subpackages_below(sources):
+    """Return the subpackages that each subpackage imports from."""
+    below = {subpackage: set() for subpackage in SUBPACKAGES}
     for (name, is_package), source in sources.items():
-        room = name.partition(".")[0]
-        if room in below:
+        subpackage = name.partition(".")[0]
+        if subpackage in below:
             targets = imports(source, name, is_package)
-            rooms = {target.partition(".")[0] for target in targets}
-            below[room] |= rooms & {*ROOMS, "_version"} - {room}
+            subpackages = {target.partition(".")[0] for target in targets}
+            below[subpackage] |= subpackages & {*SUBPACKAGES, "_version"} - {subpackage}
     return below
 
 
 def arrows(below):
-    """Return pairs of rooms, without those that follow from others.
+    """Return pairs of subpackages, without those that follow from others.
 
-    Raises CycleError if rooms import from each other.
+    Raises CycleError if subpackages import from each other.
     """
     reached, results = {}, set()
-    for room in TopologicalSorter(below).static_order():
-        further = set().union(*(reached[other] for other in below[room]))
-        results |= {(room, other) for other in below[room] - further}
-        reached[room] = below[room] | further
+    for subpackage in TopologicalSorter(below).static_order():
+        further = set().union(*(reached[other] for other in below[subpackage]))
+        results |= {(subpackage, other) for other in below[subpackage] - further}
+        reached[subpackage] = below[subpackage] | further
     return results
 
 
-def climbs(sources, room, floors):
-    """Return a sentence for each import of a room's files from a higher floor."""
-    height = {n: i for i, names in enumerate(floors) for n in names.split()}
+def climbs(sources, subpackage, layers):
+    """Return a sentence for each import of a subpackage's files from a higher layer."""
+    height = {n: i for i, names in enumerate(layers) for n in names.split()}
     results = []
     for (name, is_package), source in sources.items():
         own = name.split(".")[1:2]
-        if not name.startswith(f"{room}.") or not own:
+        if not name.startswith(f"{subpackage}.") or not own:
             continue
         if own[0] not in height:
-            results.append(f"{name} is on no known floor")
+            results.append(f"{name} is in no known layer")
             continue
         for target in imports(source, name, is_package):
-            if target.startswith(f"{room}."):
+            if target.startswith(f"{subpackage}."):
                 other = target.split(".")[1]
                 if height.get(other, 0) > height[own[0]]:
                     results.append(f"{name} imports {target}")
@@ -182,17 +189,19 @@ def climbs(sources, room, floors):
 
 
 def trespasses(sources):
-    """Return a sentence for each import past the door of another room.
+    """Return a sentence for each import past the interface of another subpackage.
 
-    The doors are `_api` and the names without underscore.
+    The interfaces are `_api` and the names without underscore.
     """
     results = []
     for (name, is_package), source in sources.items():
         for target in imports(source, name, is_package):
-            room, *rest = target.split(".")
-            if room == name.partition(".")[0] or room not in ROOMS:
+            subpackage, *rest = target.split(".")
+            if subpackage == name.partition(".")[0] or subpackage not in SUBPACKAGES:
                 continue
-            rest = rest[1:] if room in GROUND or rest[:1] == ["_api"] else rest
+            rest = (
+                rest[1:] if subpackage in FOUNDATION or rest[:1] == ["_api"] else rest
+            )
             is_open = any(f"{target}.".startswith(f"{home}.") for home in OPEN)
             private = [part for part in rest if re.match("_(?!_)", part)]
             if private and not is_open:
@@ -201,25 +210,27 @@ def trespasses(sources):
 
 
 def private_reads(sources):
-    """Return private attributes that rooms read of objects and do not define.
+    """Return private attributes that subpackages read of objects and do not define.
 
     Those of ``self``, ``cls`` and ``super()`` are inherited, and other packages' are
     not defined anywhere.
     """
     defined, read = {}, set()
     for (name, _), source in sources.items():
-        room = name.partition(".")[0]
+        subpackage = name.partition(".")[0]
         for node in ast.walk(ast.parse(source)):
             match node:
                 case ast.FunctionDef(name=own) | ast.Name(id=own, ctx=ast.Store()):
-                    defined.setdefault(own, set()).add(room)
+                    defined.setdefault(own, set()).add(subpackage)
                 case ast.Attribute(attr=own, ctx=ast.Store()) | ast.keyword(arg=own):
-                    defined.setdefault(own, set()).add(room)
+                    defined.setdefault(own, set()).add(subpackage)
                 case ast.Attribute(value=value, attr=attribute):
                     if ast.unparse(value) not in ("self", "cls", "super()"):
-                        read.add((attribute, room))
-    private = [(a, room) for a, room in read if re.match("_(?!_)", a)]
-    return {a for a, room in private if room not in defined.get(a, {room})}
+                        read.add((attribute, subpackage))
+    private = [(a, subpackage) for a, subpackage in read if re.match("_(?!_)", a)]
+    return {
+        a for a, subpackage in private if subpackage not in defined.get(a, {subpackage})
+    }
 
 
 def exported(sources):
@@ -262,20 +273,22 @@ def test_private_attributes_of_other_rooms_are_listed():
     assert private_reads(modules()) == OPEN_ATTRIBUTES.keys()
 
 
-def test_doors_have_only_names_that_other_rooms_import():
+def test_interfaces_have_only_names_that_other_subpackages_import():
     sources = modules()
     used = set()
     for (name, is_package), source in sources.items():
-        room = name.partition(".")[0]
+        subpackage = name.partition(".")[0]
         targets = imports(source, name, is_package)
-        used.update(t for t in targets if t.partition(".")[0] != room)
+        used.update(t for t in targets if t.partition(".")[0] != subpackage)
     for name, is_package in sources:
-        is_door = is_package and name in ("_pipelines", "_stacking", "_targets")
-        if is_door or name.endswith("._api"):
-            door = vars(import_module(f"{PACKAGE}.{name}"))
+        is_public = is_package and name in ("_pipelines", "_stacking", "_targets")
+        if is_public or name.endswith("._api"):
+            interface = vars(import_module(f"{PACKAGE}.{name}"))
             # Classes may be there for saved files.
             named = {
-                n for n, v in door.items() if not isinstance(v, type) or not is_door
+                n
+                for n, v in interface.items()
+                if not isinstance(v, type) or not is_public
             }
             unused = [n for n in named if f"{name}.{n}" not in used]
             assert [n for n in unused if not n.startswith("_")] == [], name
@@ -285,9 +298,9 @@ def test_no_modules_import_each_other():
     assert circle(modules()) == []
 
 
-@pytest.mark.parametrize("room", FLOORS)
-def test_the_floors_of_a_room_import_down_only(room):
-    assert climbs(modules(), room, FLOORS[room]) == []
+@pytest.mark.parametrize("subpackage", LAYERS)
+def test_the_layers_of_a_subpackage_import_down_only(subpackage):
+    assert climbs(modules(), subpackage, LAYERS[subpackage]) == []
 
 
 def test_planted_imports_are_caught():
@@ -297,27 +310,34 @@ def test_planted_imports_are_caught():
     sources = {("sequences._a", False): "class A:\n    def _f(self):\n        pass"}
     assert private_reads({**sources, ("meta._b", False): "a._f()"}) == {"_f"}
     assert not private_reads({**sources, ("meta._b", False): "self._f(), a._g()"})
-    for room in ("sequences", "pooling", "attic"):
-        assert violations({(f"{room}._planted", False): late + "..vectors import x"})
+    for subpackage in ("sequences", "pooling", "attic"):
+        assert violations(
+            {(f"{subpackage}._planted", False): late + "..vectors import x"}
+        )
     sources = {("meta._a", False): "from . import _b"}
     assert not circle(sources)
     assert circle({**sources, ("meta._b", False): late + "._a import f"})
 
 
 def test_the_table_lists_the_imports_of_each_room():
-    assert rooms_below(modules()) == ROOMS
+    assert subpackages_below(modules()) == SUBPACKAGES
 
 
 def test_the_drawing_shows_every_room_and_all_imports_that_do_not_follow_from_others():
     drawn = GUIDE.partition("```mermaid")[2].partition("```")[0]
-    rooms = set(re.findall(r"^        (\w+)$", drawn, flags=re.MULTILINE))
-    assert rooms == ROOMS.keys()
+    subpackages = set(re.findall(r"^        (\w+)$", drawn, flags=re.MULTILINE))
+    assert subpackages == SUBPACKAGES.keys()
     shown = set()
     for line in re.findall(r"^    (\w.*-->.*)$", drawn, flags=re.MULTILINE):
         stops = [stop.split(" & ") for stop in line.split(" --> ")]
         for above, below in pairwise(stops):
             shown |= set(product(above, below))
-    assert shown == arrows({room: ROOMS[room] & ROOMS.keys() for room in ROOMS})
+    assert shown == arrows(
+        {
+            subpackage: SUBPACKAGES[subpackage] & SUBPACKAGES.keys()
+            for subpackage in SUBPACKAGES
+        }
+    )
 
 
 def test_arrows_leave_out_what_follows():

@@ -16,9 +16,9 @@ from sklearn.utils._param_validation import StrOptions
 import sk_metaembed
 
 ROOT = Path(sk_metaembed.__file__).parent
-ROOMS = [
-    "utils.estimator_checks" if room == "utils" else room
-    for room in sk_metaembed._ROOMS
+SUBPACKAGES = [
+    "utils.estimator_checks" if subpackage == "utils" else subpackage
+    for subpackage in sk_metaembed._SUBPACKAGES
 ]
 # Of a property's docstring: what it is, its shape and unit.
 PROPERTY_LINES = 5
@@ -28,7 +28,7 @@ GENERIC = {"Callable", "Iterable", "Iterator", "Mapping", "Sequence"}
 GENERIC |= {"dict", "frozenset", "list", "set", "tuple", "NDArray"}
 
 
-def room(name):
+def subpackage(name):
     return import_module(f"sk_metaembed.{name}")
 
 
@@ -39,7 +39,9 @@ def dotted(thing):
 def public_objects():
     """Return the public classes and functions, each once, by the path of its home."""
     named = [(sk_metaembed, name) for name in sk_metaembed.__all__]
-    named += [(room(r), name) for r in ROOMS for name in room(r).__all__]
+    named += [
+        (subpackage(r), name) for r in SUBPACKAGES for name in subpackage(r).__all__
+    ]
     results = [getattr(home, name) for home, name in named]
     return {dotted(thing): thing for thing in results if callable(thing)}
 
@@ -78,13 +80,13 @@ def complaints(path):
 
 
 def test_rooms_list_their_names():
-    for name in ROOMS:
-        module = room(name)
+    for name in SUBPACKAGES:
+        module = subpackage(name)
         assert module.__doc__
         assert list(module.__all__) == sorted(module.__all__)
         assert all(hasattr(module, name) for name in module.__all__)
     for name in set(sk_metaembed.__all__) - {"__version__"}:
-        assert name in room(sk_metaembed._HOMES[name]).__all__
+        assert name in subpackage(sk_metaembed._HOMES[name]).__all__
         assert name in dir(sk_metaembed)
 
 
@@ -95,13 +97,15 @@ def test_stub_exports_the_top_level_names_once():
     assert all(name.name == name.asname for name, _ in listed)
     homes = [(name.name, home or "") for name, home in listed]
     assert homes == list(sk_metaembed._HOMES.items())
-    rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    assert {name for name in rooms if name[0] != "_"} == set(sk_metaembed._ROOMS)
+    subpackages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert {name for name in subpackages if name[0] != "_"} == set(
+        sk_metaembed._SUBPACKAGES
+    )
 
 
-@pytest.mark.parametrize("name", ROOMS)
+@pytest.mark.parametrize("name", SUBPACKAGES)
 def test_classes_and_functions_are_documented_with_examples(name):
-    module = room(name)
+    module = subpackage(name)
     things = [getattr(module, name) for name in module.__all__]
     paths = [dotted(thing) for thing in things if callable(thing)]
     assert [text for path in paths for text in complaints(path)] == []
@@ -112,7 +116,7 @@ def test_methods_are_documented_and_leave_examples_to_their_class():
     public = {p: f for p, f in METHODS.items() if f.__name__ not in OPERATORS}
     found = [text for path in public for text in complaints(path)]
     assert [text for text in found if not for_classes.match(text)] == []
-    # Doctests of classes are collected from the room, which misses their methods.
+    # Doctests of classes are collected from the subpackage, which misses their methods.
     assert [path for path, f in public.items() if ">>>" in inspect.getdoc(f)] == []
 
 

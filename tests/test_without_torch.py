@@ -60,7 +60,7 @@ importlib.metadata.version = version_of_present
 EVERYTHING = """
 from sk_metaembed import *
 import sk_metaembed
-rooms = [getattr(sk_metaembed, name) for name in dir(sk_metaembed)]
+subpackages = [getattr(sk_metaembed, name) for name in dir(sk_metaembed)]
 texts = ["a fine film", "a sad film", "a fine plot", "a sad, sad plot"] * 5
 y = [1, 0] * 10
 words = "a fine sad film plot".split()

@@ -1,1 +1,1 @@
-"""Files, downloads, locks and caches of open handles, for all rooms."""
+"""Files, downloads, locks and caches of open handles, for all subpackages."""

@@ -104,9 +104,9 @@ class Handle:
 
     A subclass has a `_kind` and a `_Spec`, sets `_spec` and `fingerprint`, and defines
     `_find`, `_files` and `_unpacked`. One that is not opened from files (`LoadedModel`)
-    overrides the methods that would call `_find` and `_unpacked` instead. Rooms export
-    it, so that files can name it. All methods are private, because `WordVectors` is
-    public.
+    overrides the methods that would call `_find` and `_unpacked` instead. It is
+    exported so that files can name it. All methods are private, because `WordVectors`
+    is public.
 
     Parameters
     ----------

@@ -1,3 +1,3 @@
-"""What other rooms may use of this one, in addition to its public names."""
+"""Names that other subpackages may use, in addition to the public ones."""
 
 from ._pooling import sequence_blocks

@@ -1,4 +1,4 @@
-"""What other rooms may use of this one, in addition to its public names."""
+"""Names that other subpackages may use, in addition to the public ones."""
 
 from ._block import LEVELS, block_of_table, block_without_copy
 from ._columns import distinct_cells, read_columns, refuse_other_rows, rows_of_cells

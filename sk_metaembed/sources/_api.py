@@ -1,4 +1,4 @@
-"""What other rooms may use of this one, in addition to its public names."""
+"""Names that other subpackages may use, in addition to the public ones."""
 
 from .static_subword._model import LoadedStaticModel, StaticContent
 from .transformer._loaded_model import LoadedModel

@@ -1,6 +1,6 @@
 """Word vectors on disk: an immutable, memory-mapped store, passed by reference.
 
-This room deals with words, rows and file formats, not with estimators.
+This subpackage deals with words, rows and file formats, not with estimators.
 """
 
 from ._export import ExportReport, export_vectors

@@ -1,4 +1,4 @@
-"""What other rooms may use of this one, in addition to its public names."""
+"""Names that other subpackages may use, in addition to the public ones."""
 
 from ._convert import cache_root
 from ._detect_format import holds_vectors

@@ -32,8 +32,8 @@ def test_every_release_has_its_files(fitted):
     assert names >= {f"{version}/sequences.skm" for version in versions}
     newest = {path.stem for path in SAVED if path.parent.name == versions[0]}
     assert newest == {*fitted}
-    rooms = {name.partition("-")[0] for name in fitted}
-    assert rooms >= {"adapters", "dynamic", "meta", "pooling", "sources"}
+    subpackages = {name.partition("-")[0] for name in fitted}
+    assert subpackages >= {"adapters", "dynamic", "meta", "pooling", "sources"}
     assert all(path.stat().st_size < 300_000 for path in DATA.glob("*/*"))
 
 

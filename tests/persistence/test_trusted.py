@@ -44,12 +44,12 @@ def of_package(listed):
 def estimators():
     """Return the public estimators of the package."""
     names = {name for _, name, _ in iter_modules(sk_metaembed.__path__)}
-    rooms = [f"sk_metaembed.{name}" for name in sorted(names) if name[0] != "_"]
-    listed = {room: dir(import_module(room)) for room in rooms}
+    subpackages = [f"sk_metaembed.{name}" for name in sorted(names) if name[0] != "_"]
+    listed = {subpackage: dir(import_module(subpackage)) for subpackage in subpackages}
     listed["sk_metaembed.tables"].append("TableVectorizer")
     trusted = {
-        room: [n for n in names if _trust.is_estimator(room, n)]
-        for room, names in listed.items()
+        subpackage: [n for n in names if _trust.is_estimator(subpackage, n)]
+        for subpackage, names in listed.items()
     }
     return classes(trusted)
 

@@ -1,4 +1,4 @@
-"""Write one saved file per room, for test_fixtures.py to load.
+"""Write one saved file per subpackage, for test_fixtures.py to load.
 
 Run it from the root of the repository before a release, after the version is set::
 
@@ -79,7 +79,7 @@ def union():
 
 
 def words():
-    """Return a source of the room vectors."""
+    """Return a source of the subpackage vectors."""
     known = sorted({word for row in ROWS[1:] for word in row})
     matrix = np.random.default_rng(0).normal(size=(len(known), 3))
     store = WordVectors.from_arrays(known, matrix, path=Path(tempfile.mkdtemp()) / "s")
@@ -87,7 +87,7 @@ def words():
 
 
 def estimators():
-    """Return a fitted estimator per room, or two, each with an input."""
+    """Return a fitted estimator per subpackage, or two, each with an input."""
     embedded = union().fit_transform(ROWS)
     characters = TrainableCharacters(char_dim=2, filters=((1, 2),))
     net = DynamicMetaClassifier(**NET, trainable=characters, random_state=0)
