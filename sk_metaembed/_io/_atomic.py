@@ -99,7 +99,7 @@ def cache_home():
 
 
 def this_user():
-    """Return how messages name the user of the process, "user 1000"."""
+    """Return the name of the user of the process in messages, such as "user 1000"."""
     return f"user {os.geteuid()}" if hasattr(os, "geteuid") else "this user"
 
 

@@ -39,8 +39,9 @@ def prepare_texts(texts, *, lowercase=True, normalize="NFC"):
 def canonical_words(words, form="NFC"):
     """Return the words of a language in a Unicode form, as a list.
 
-    For what reads the spelling of a word: token lists may write accented letters as one
-    character or several. A single character is returned as it is: it may be an id.
+    Steps that read the spelling of words need it: token lists may write accented
+    letters as one character or as several. A single character may be an id and is not
+    changed.
     """
     normalize = unicodedata.normalize
     return [
@@ -52,8 +53,8 @@ def canonical_words(words, form="NFC"):
 def look_up(words, table, default):
     """Return the value of each word in a dict, a list; `default` for unknown words.
 
-    Words that are unknown are looked up again in NFC and in NFD, so a word that is
-    known is never taken for another.
+    Unknown words are looked up again in NFC and in NFD. A known word is never replaced
+    by another one.
     """
     values = list(map(table.get, words, repeat(default)))
     for i, word in enumerate(words):

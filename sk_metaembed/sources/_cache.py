@@ -79,7 +79,7 @@ def _is_writable(path):
 
 @contextmanager
 def transaction(connection):
-    """Commit what is written, or nothing of it if an error is raised."""
+    """Commit the writes, or roll back if an error is raised."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -97,7 +97,7 @@ def limit_of(connection):
 
 
 def evict(connection):
-    """Delete the oldest entries until the limit is kept."""
+    """Delete the oldest entries until the size is below the limit."""
     limit = limit_of(connection)
     while limit is not None and _used_bytes(connection) > limit:
         deleted = connection.execute(
@@ -228,7 +228,7 @@ class SentenceCache:
 
     @contextmanager
     def _guarded(self, action):
-        """Warn of an error of the store, and do without it for the rest of the call."""
+        """Warn of a database error, and skip the store for the rest of the call."""
         try:
             yield
         # Rows of other types raise the last two.
@@ -267,7 +267,7 @@ def fields_digest(fields, size=32):
 
 
 def sentence_digest(sentence):
-    """Return a digest of tokens or of an OriginalText; the two never have the same.
+    """Return a digest of tokens or of an OriginalText, which never have the same one.
 
     >>> sentence_digest(OriginalText("to be")) == sentence_digest(("to be",))
     False
@@ -297,7 +297,7 @@ def _text_digest(original):
 
 
 def round_entry(values, known, dtype):
-    """Return vectors as they will be read, so that first and later results are equal.
+    """Round vectors as the cache does, so that first and later results are equal.
 
     The rows may belong to one sentence or to several.
 
@@ -324,7 +324,7 @@ def round_entry(values, known, dtype):
 
 
 class CacheInfo(NamedTuple):
-    """Content of a sentence cache; what `EmbeddingCache.info` returns.
+    """Content of a sentence cache, as returned by `EmbeddingCache.info`.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class EncoderSettings(NamedTuple):
     model_type: str = "SentenceTransformer"
 
     def prompt(self, text, name, task, *, use_default=True):
-        """Return the prompt: `text`, that called `name`, that of a task or the default.
+        """Return `text`, the prompt of a name or of a task, or the default prompt.
 
         A task has the prompt with its name, as in `encode_query`; the default prompt
         belongs to texts without a task.
@@ -84,7 +84,7 @@ def read_settings(folder):
 
 
 def listed_modules(folder, task=None):
-    """Return class and path of each module that texts of a task pass; [] without any.
+    """Return class and path of each module for texts of a task, [] if there are none.
 
     Classes that do not belong to sentence-transformers keep their whole name. Paths are
     relative to the folder.
@@ -148,7 +148,7 @@ def _routed(folder, place, task):
 
 
 def _mappings(options):
-    """Return the routes by task and modality, both or either None, of texts.
+    """Return the routes of texts by (task, modality); either may be None.
 
     >>> _mappings({"route_mappings": {"('query', 'text')": "q", "(None, None)": "i"}})
     {('query', 'text'): 'q', (None, None): 'i'}
@@ -190,7 +190,7 @@ def module_kind(reference):
 
 
 def _inside(path):
-    """Return a relative path as it is, or raise: it must not lead out of the folder."""
+    """Return a relative path, or raise if it leads out of the folder."""
     parts = PurePosixPath(path.replace("\\", "/")).parts
     if ".." in parts or path.startswith("/") or ":" in path:
         raise ValueError(f"the module's path {path!r} leads out of the folder.")
@@ -198,7 +198,7 @@ def _inside(path):
 
 
 def optional_json(path):
-    """Return the dict in a JSON file, empty without the file."""
+    """Return the dict in a JSON file, {} if there is no file."""
     return read_json(path, dict) if path.is_file() else {}
 
 
@@ -254,7 +254,7 @@ class SentenceModules(NamedTuple):
         return self.steps[0]
 
     def dim(self, dim):
-        """Return the dimension of vectors, given that of the pieces."""
+        """Return the dimension of vectors of texts, given the dimension of pieces."""
         dim *= len(self.pooling["modes"])
         for i, step in enumerate(self.steps):
             if step["kind"] == "Dense":

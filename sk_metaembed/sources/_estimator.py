@@ -199,7 +199,7 @@ def columns_beyond_rank(estimator, rows):
 
 
 def targets_of(y, rows, n_rows):
-    """Return the targets of some of all rows, None for None, or raise."""
+    """Return the targets of some rows, None if y is None."""
     check_consistent_length(range(n_rows), y)
     return y if y is None or len(rows) == n_rows else safe_indexing(y, rows)
 

@@ -246,12 +246,12 @@ class FunctionEmbedding(BaseEmbedding):
         return (len(sentence), dim) if self._level == "token" else (dim,)
 
     def _pair(self, result, sentence):
-        """Return values and known, as stored; without a vector, of dimension 0."""
+        """Return (values, known) to store; values without a vector have dimension 0."""
         values = np.zeros(self._shape(sentence, 0)) if result is None else result
         return values, np.ones(values.shape[:-1], dtype=bool)
 
     def _stored(self, pairs, sentences):
-        """Return the results that stored pairs have, by number of the sentence."""
+        """Return the results in stored pairs, by sentence number."""
         results = {}
         for i, (pair, sentence) in enumerate(zip(pairs, sentences, strict=True)):
             values = None if pair is None else pair[0]
@@ -306,7 +306,7 @@ class FunctionEmbedding(BaseEmbedding):
         return values
 
     def _entry(self, sentence):
-        """Return what the function is called with."""
+        """Return the argument of the function."""
         if self._level == "type":
             return sentence[0]
         if isinstance(sentence, OriginalText):
@@ -314,7 +314,7 @@ class FunctionEmbedding(BaseEmbedding):
         return " ".join(sentence) if self._as_text else list(sentence)
 
     def _checked(self, result, sentence):
-        """Return a result as float32; errors lack the name of the entry."""
+        """Return a result as float32; the caller adds the entry to errors."""
         if result is None:
             return None
         try:

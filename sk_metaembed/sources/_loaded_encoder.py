@@ -147,7 +147,7 @@ def write_modules(model, modules, folder, task):
 
 
 def _write_current(kind, module, place):
-    """Write what a module computes with, if its library writes something else."""
+    """Correct the files of modules whose library does not save the current state."""
     if kind == "WordWeights":  # it saves the weights before training
         path = place / "config.json"
         new = {"weights": module.emb_layer.weight.detach().flatten().tolist()}

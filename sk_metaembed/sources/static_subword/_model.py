@@ -406,7 +406,7 @@ def _tokenizer_of(files):
 
 
 def _as_single(values, other):
-    """Return values as float32, unless they are float32 or of another dtype."""
+    """Return values as float32, unless they already have the other dtype."""
     kept = values.dtype in (np.float32, other)
     return values if kept else values.astype(np.float32)
 

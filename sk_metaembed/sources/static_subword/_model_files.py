@@ -270,7 +270,7 @@ def _open(path):
 
 
 def read_tensors(path, names):
-    """Return tensors of a file as arrays; None for those that it does not have.
+    """Return tensors of a file as arrays, None for missing ones.
 
     NumPy has no bfloat16; such tensors are returned as float32.
     """

@@ -150,7 +150,7 @@ def word_pieces(tokenizer, state, read):
 
 
 def _kinds(part, key):
-    """Return the types of a normalizer or pre-tokenizer and of what it consists of."""
+    """Return the types of a normalizer or pre-tokenizer, or of its parts."""
     if part is None:
         return []
     parts = part[key] if part["type"] == "Sequence" else [part]

@@ -72,7 +72,7 @@ class WordTokenizer:
         return (text.lower() if self._lowercase else text).split()
 
     def _row(self, word):
-        """Return the row of a word, None without one."""
+        """Return the row of a word, None if it has none."""
         for form in self._forms(word):
             if form in self._stop_words:
                 return None
