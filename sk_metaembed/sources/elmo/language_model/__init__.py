@@ -2,5 +2,6 @@
 
 `_language_model.py` is the estimator and `_training.py` its fit: the skorch net of
 `_net.py` trains the network on the batches that `_batches.py` makes of a corpus.
-`_model_files.py` writes a model that `ElmoEmbedding` opens.
+`_corpus.py` reads corpora, without torch. `_model_files.py` writes a model that
+`ElmoEmbedding` opens.
 """

@@ -26,7 +26,7 @@ from ...._core._sklearn import (
 from ...._core._typing import RandomState, StrPath, Texts
 from ....sequences import SequencesInputMixin
 from .._options import checked_options
-from ._batches import (
+from ._corpus import (
     make_vocabulary,
     read_corpus,
     read_counted_corpus,

@@ -21,7 +21,7 @@ from .._model_files import (
     read_weights,
 )
 from .._options import ElmoOptions, options_to_dict, read_options
-from ._batches import SPECIAL
+from ._corpus import SPECIAL
 
 VOCABULARY = "vocab.txt"
 

@@ -18,7 +18,8 @@ from ...._training._nets import (
     run_epochs,
 )
 from ...._training._random import local_generators, swap_default_generators
-from ._batches import NO_TARGET, BPTTBatches, RowsCorpus
+from ._batches import NO_TARGET, BPTTBatches
+from ._corpus import RowsCorpus
 from ._net import (
     LanguageModule,
     LanguageNet,

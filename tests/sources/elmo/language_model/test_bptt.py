@@ -5,10 +5,9 @@ import pytest
 import torch
 
 from sk_metaembed.sources import _base
-from sk_metaembed.sources.elmo.language_model._batches import (
-    NO_TARGET,
+from sk_metaembed.sources.elmo.language_model._batches import NO_TARGET, BPTTBatches
+from sk_metaembed.sources.elmo.language_model._corpus import (
     SPECIAL,
-    BPTTBatches,
     StreamCorpus,
     read_corpus,
 )
