@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +28,8 @@ _ONE_COLUMN = "\0"  # a separator that does not occur
 _SHORT = "have fewer fields than the header. Their last columns are missing values"
 _BLANK = 'are skipped. Write "" for an empty value in a table of one column'
 _SAMPLE_ROWS = 200
-_INTEGER = re.compile(r"[+-]?\d{1,300}\s*")
 _LARGEST_EXACT = 2**53  # as a float
-_LONG = 16  # digits of integers that floats merge
+_CODE = re.compile(r"0\d")
 _LONGEST_FIELD = 2**31 - 1  # the largest limit of csv on all systems
 _MAX_CLASSES = 20  # a target of more distinct integers is a number
 _LARGEST = 2.0**63  # of integers; floats beyond are amounts
@@ -94,35 +93,19 @@ def _read_csv(path, separator=None, texts=None, as_written=False):
         with _open(path) as file:
             separator = find_separator(list(islice(file, 10 * _SAMPLE_ROWS)))
     with _open(path) as file:
-        codes, long = _check_rows(csv_rows(file, separator), separator)
+        codes = _check_rows(csv_rows(file, separator), separator)
     texts = codes if texts is None else texts
-    dtypes = dict.fromkeys([*texts, *long], str)
     with _open(path) as file:
-        table = pd.read_csv(
+        return pd.read_csv(
             file,
             sep=separator,
             index_col=False,
             skipinitialspace=True,
             low_memory=False,
-            dtype=str if as_written else dtypes,
+            dtype=str if as_written else dict.fromkeys(texts, str),
             na_filter=not as_written,
+            dtype_backend="numpy_nullable",  # integers next to missing values are exact
         )
-    for name in long.difference(texts) if not as_written else ():
-        table[name] = _as_integers(table[name])
-    return table
-
-
-def _as_integers(column):
-    """Return strs as integers, as floats if some are no integers, or as they are."""
-    cells = column[column.notna()]
-    if all(map(_INTEGER.fullmatch, cells)):
-        return pd.Series(
-            {row: int(cell) for row, cell in cells.items()}, dtype=object
-        ).reindex(column.index)
-    try:
-        return pd.to_numeric(column)
-    except ValueError:
-        return column
 
 
 def _read_json(path, lines=False, as_written=False):
@@ -206,7 +189,7 @@ def find_separator(lines):
 
 
 def _check_rows(rows, separator):
-    """Return the columns with codes such as "007", and those with long integers.
+    """Return the columns with codes such as "007".
 
     Raises a ValueError for a repeated name, or a row that is longer than the header.
     Warns of rows that are shorter, and of blank lines between rows. pandas takes the
@@ -216,13 +199,13 @@ def _check_rows(rows, separator):
     if header is None:
         raise ValueError("it is empty")
     _check_names([name for name in header if name])  # pandas renames repeated ones
-    short, blank, codes, long, last = [], [], set(), set(), 0
+    short, blank, codes, last = [], [], set(), 0
     for line, fields in rows:
         if not fields:
             blank.append(line)
             continue
         last = line
-        _find_digits(header, fields, codes, long)
+        codes.update(compress(header, map(_CODE.match, fields)))
         if len(fields) > len(header):
             raise ValueError(
                 f"line {line} has {plural(len(fields), 'field')}, but the header has "
@@ -236,16 +219,7 @@ def _check_rows(rows, separator):
         if lines:
             first = f"{plural(len(lines), what)}, the first in line {lines[0]}"
             warnings.warn(f"{first}, {effect}.", stacklevel=2)
-    return codes, long
-
-
-def _find_digits(names, fields, codes, long):
-    """Add the names of fields such as "007", and of long integers, to two sets."""
-    for name, field in zip(names, fields, strict=False):
-        if name and field[:1] == "0" and field[1:2].isdecimal():
-            codes.add(name)
-        elif name and len(field) >= _LONG and _INTEGER.fullmatch(field):
-            long.add(name)
+    return codes - {""}
 
 
 def _check_names(names):

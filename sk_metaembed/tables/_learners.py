@@ -72,7 +72,7 @@ _SQUASH = 3.0  # standard deviations, above which numbers are compressed
 _LEAST_SPREAD = 1e-6  # relative; smaller ones are noise of float32
 
 
-class Learned(NamedTuple):
+class FittedLearner(NamedTuple):
     """A learner, fitted.
 
     Attributes
@@ -245,7 +245,7 @@ def _parts_left_out(units, labels, n_rows, rng):
 
 
 def fit_linear(X, target, folds, sample_weight):
-    """Return a `Learned` linear model, its penalty chosen by held-out rows."""
+    """Return a `FittedLearner` linear model, its penalty chosen by held-out rows."""
     from sklearn.pipeline import Pipeline
 
     scaler = _scaler(unit_rows=True)
@@ -253,15 +253,15 @@ def fit_linear(X, target, folds, sample_weight):
         rows = scaler.fit_transform(X)
         linear = stacking.LinearFit(rows, target, folds, sample_weight)
         model = Pipeline([("scaler", scaler), ("model", linear.model())])
-    return Learned([model], linear.decisions())
+    return FittedLearner([model], linear.decisions())
 
 
 def fit_trees(X, target, folds, sample_weight, random_state):
-    """Return `Learned` trees."""
+    """Return `FittedLearner` trees."""
     trees = Trees(random_state)
     units = folds.units if folds.pairs else None
     decisions = trees.fit(X, target, units, sample_weight)
-    return Learned([trees], decisions - target.center)
+    return FittedLearner([trees], decisions - target.center)
 
 
 def accepts_missing(estimator):
@@ -282,7 +282,7 @@ def accepts_missing(estimator):
 
 
 def fit_on_folds(estimator, X, target, folds, sample_weight):
-    """Return a `Learned` estimator: one model per fold, without its rows.
+    """Return a `FittedLearner` estimator: one model per fold, without its rows.
 
     An estimator that does not accept missing values receives scaled columns.
     """
@@ -299,7 +299,7 @@ def fit_on_folds(estimator, X, target, folds, sample_weight):
     models, decisions = stacking.fit_on_folds(
         estimator, X, target, folds, sample_weight, change_rows=_without_empty_columns
     )
-    return Learned(models, decisions)
+    return FittedLearner(models, decisions)
 
 
 def _without_empty_columns(part):

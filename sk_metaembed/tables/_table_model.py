@@ -174,7 +174,7 @@ class _TableModel(
         return as_float32(X - self._offsets)
 
     def _weigh(self, training, learned):
-        """Store the `Learned` learners by name, with their weights and scores."""
+        """Store the `FittedLearner` learners by name, with their weights and scores."""
         models = {name: each.models for name, each in learned.items()}
         decisions = np.stack([each.decisions for each in learned.values()])
         defaults = np.full(len(learned), 1 / len(learned))
