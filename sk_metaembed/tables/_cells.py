@@ -356,7 +356,8 @@ def _other(cell, row, name):
     if isinstance(cell, list | tuple | np.ndarray) and np.shape(cell) != ():
         items = [item for item in cell if not is_missing(item)]
         if all(isinstance(item, str) for item in items):
-            return tuple(map(_normal, items)) or None
+            items = [unicodedata.normalize("NFC", item.strip()) for item in items]
+            return tuple(items) or None
     elif isinstance(cell, datetime.date):
         return typed_text(_naive(cell), "zoned date" if _has_zone(cell) else "date")
     elif isinstance(cell, bool | np.bool_):
@@ -381,14 +382,10 @@ def _has_text(cell):
 
 def _clean(text):
     """Return a text as all tools write it, None if it marks a missing value."""
-    text = _normal(text)
+    text = unicodedata.normalize("NFC", text.strip())
     if is_missing_anywhere(text):
         return None
     return _BOOLS.get(text, text)
-
-
-def _normal(text):
-    return unicodedata.normalize("NFC", text.strip())
 
 
 def number_text(number):

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -119,9 +120,12 @@ class ColumnEncoder(BaseEstimator):
         self.notations_ = self._notations_in_fit(cells, notations)
         self._check_zones(notations)
         self.codes_, self.code_length_ = find_codes(texts) if is_string else (None, 0)
+        # The separators whose role no number in fit shows. A decimal point is usual.
         self.ambiguous_, self.unshown_ = "", ""
         self.ambiguous_ = self._check_decimals(cells)
-        self.unshown_ = self._find_unshown(cells, floats)
+        if not any({*".,"} & {*text} for text in _texts(cells)):
+            is_whole = (floats[np.isfinite(floats)] % 1 == 0).all()
+            self.unshown_ = ".," if is_whole else ","
         self.offset_ = offset(floats) if own.numbers is not None else 0.0
         parts = [floats - self.offset_]
         if is_listed or own.sentinels or (is_string and self.ngrams):
@@ -210,16 +214,6 @@ class ColumnEncoder(BaseEstimator):
                 f"without {separator!r}."
             )
         return either
-
-    def _find_unshown(self, cells, floats):
-        """Return the separators whose role no number in fit shows.
-
-        These are both if all numbers are whole. If numbers have decimals but no text
-        has a separator, it is the comma.
-        """
-        if self.format_.numbers is None or any({*".,"} & {*t} for t in _texts(cells)):
-            return ""
-        return ".," if (floats[np.isfinite(floats)] % 1 == 0).all() else ","
 
     def _check_dates(self, cells):
         """Warn about dates whose day and month no cell in fit tells apart."""
@@ -315,7 +309,12 @@ class ColumnEncoder(BaseEstimator):
         texts = [t for t in distinct(cells.values)[0][:_SAMPLE] if type(t) is str]
         found = {}
         for text, of_date in zip(texts, read_dates(texts, "mdy")[1], strict=True):
-            notation = _plain_notation(text) or of_date.replace("year", "") or "text"
+            notation = of_date.replace("year", "") or "text"
+            if text in ("True", "False"):
+                notation = "bool"
+            with suppress(ValueError):
+                float(text)
+                notation = "number"
             found.setdefault(notation, text)
         # The first one is shown in warnings.
         text = {"text": found["text"]} if "text" in found else {}
@@ -371,17 +370,6 @@ def _texts(cells):
     """Return the distinct texts among cells, without lists."""
     values = cells.values if cells.notation == "text" else ()
     return [text for text in dict.fromkeys(values) if isinstance(text, str)]
-
-
-def _plain_notation(text):
-    """Return "bool" or "number" if a text is one as Python writes it, else ""."""
-    if text in ("True", "False"):
-        return "bool"
-    try:
-        float(text)
-    except ValueError:
-        return ""
-    return "number"
 
 
 # Codes of digits. A number has no zeros in front, and a float at most 17 digits; Excel

@@ -203,7 +203,9 @@ def _date_format(start, order, dates, counts):
 def _string_format(start, values, name):
     """Return the format of a column of strings, and the odd values."""
     sample = values.sample(_SAMPLE)
-    if not (_are_identifiers(sample) or _are_merged(values.texts)):
+    long = [text for text in values.texts if len(text) > 15 and text.isdecimal()]
+    n_merged = len(long) - len({*map(float, long)})  # as floats
+    if not _are_identifiers(sample) and n_merged <= 0.01 * len(values.texts):
         found = _date_text_format(start, values, sample, name)
         found = found or _number_text_format(start, values, sample)
         if found is not None:
@@ -358,12 +360,6 @@ def _are_identifiers(sample):
     alike = [d and len(t) == length for d, t in zip(digits, sample.texts, strict=True)]
     zeros = [a and t[0] == "0" for a, t in zip(alike, sample.texts, strict=True)]
     return length > 1 and sample.share(alike) >= 0.7 and sample.share(zeros) >= 0.01
-
-
-def _are_merged(texts):
-    """Return whether more than 1 % of the whole numbers are equal only as floats."""
-    long = [text for text in texts if len(text) > 15 and text.isdecimal()]
-    return len(long) - len({*map(float, long)}) > 0.01 * len(texts)
 
 
 def _are_compact_dates(texts):

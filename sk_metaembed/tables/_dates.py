@@ -4,6 +4,8 @@ import datetime
 import re
 import unicodedata
 from calendar import isleap, monthrange
+from collections import Counter
+from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -129,26 +131,17 @@ def _parse(text, order):
     if len(text) > _LONGEST or not any(map(str.isdecimal, text)):
         return None
     if text[4:5] == text[7:8] == "-":
-        found = _iso(text)
-        if found is not None:
-            return found
+        with suppress(ValueError):  # of other forms
+            date = datetime.datetime.fromisoformat(text)
+            offset = date.utcoffset()
+            if offset is None:
+                return date, "date"
+            return _add(date.replace(tzinfo=None), -offset), "zoned date"
     found = _read_parts(text, order)
     if found is None and _DIGITS.search(text) and _MAY_HAVE_FORM.search(text):
         usual = _usual_form(text)
         found = _read_parts(usual, order) if usual else None
     return found
-
-
-def _iso(text):
-    """Return the date of a text in ISO format and its notation, or None."""
-    try:
-        date = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    offset = date.utcoffset()
-    if offset is None:
-        return date, "date"
-    return _add(date.replace(tzinfo=None), -offset), "zoned date"
 
 
 def _read_parts(text, order):
@@ -379,9 +372,16 @@ def choose_order(texts, counts):
     is shown by the first kind of evidence that holds for one order alone. It is "" if
     no text needs an order.
     """
-    mark, found = _with_frequent_mark(texts, counts)
-    if not found:
+    by_mark, total = {}, Counter()
+    for text, n in zip(texts, counts, strict=True):
+        mark, dates = _by_order(text)
+        if dates:
+            by_mark.setdefault(mark, []).append((dates, n))
+            total[mark] += n
+    if not by_mark:
         return "", True
+    mark = max(total, key=total.get)
+    found = by_mark[mark]
     n_dates = {o: sum(n for dates, n in found if o in dates) for o in _ORDERS}
     most = max(n_dates.values())
     near = [o for o in _ORDERS if n_dates[o] >= _NEARLY * most and o + mark != "mdy."]
@@ -430,18 +430,6 @@ def _by_order(text):
 def _is_date(day, month, _):
     """Return whether a month has a day, in a leap year."""
     return 1 <= month <= 12 and 1 <= day <= monthrange(2000, month)[1]
-
-
-def _with_frequent_mark(texts, counts):
-    """Return the most frequent mark, and the dates and count of each text with it."""
-    found = {}
-    for text, n in zip(texts, counts, strict=True):
-        mark, dates = _by_order(text)
-        if dates:
-            found.setdefault(mark, []).append((dates, n))
-    total = {mark: sum(n for _, n in pairs) for mark, pairs in found.items()}
-    mark = max(total, key=total.get, default="")
-    return mark, found.get(mark, [])
 
 
 def _distinct_parts(found, orders):

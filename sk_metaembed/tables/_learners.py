@@ -151,11 +151,6 @@ class DenseScaler(NumbersInputMixin, TransformerMixin, BaseEstimator):
         return np.array([*names, *absent], dtype=object)
 
 
-def _scaler(**options):
-    """Return a `DenseScaler` whose output is an array, whatever `set_config` says."""
-    return DenseScaler(**options).set_output(transform="default")
-
-
 class Trees(BaseEstimator):
     """Extremely randomized trees of the columns of a target.
 
@@ -248,7 +243,7 @@ def fit_linear(X, target, folds, sample_weight):
     """Return a `FittedLearner` linear model, its penalty chosen by held-out rows."""
     from sklearn.pipeline import Pipeline
 
-    scaler = _scaler(unit_rows=True)
+    scaler = DenseScaler(unit_rows=True).set_output(transform="default")
     with one_blas_thread():
         rows = scaler.fit_transform(X)
         linear = stacking.LinearFit(rows, target, folds, sample_weight)
@@ -292,7 +287,8 @@ def fit_on_folds(estimator, X, target, folds, sample_weight):
         refuse_pairs_of_classes(estimator)  # by the name that its user knows
     if not accepts_missing(estimator) and clone(estimator) is not estimator:
         # A frozen one was fitted on the columns as they are.
-        estimator = Pipeline([("scaler", _scaler()), ("model", estimator)])
+        scaler = DenseScaler().set_output(transform="default")
+        estimator = Pipeline([("scaler", scaler), ("model", estimator)])
     if target.kind == "numbers" and target.y.ndim == 2:
         # Also an estimator of several columns, which may depend on their units.
         estimator = PerColumn(estimator)
