@@ -168,6 +168,8 @@ class _Newton:
                 if is_less.all():
                     break
                 size = np.where(is_less, size, size / 2)
+            if not (result[0] < objective).any():  # at the limit of the precision
+                break
             (coef, intercept, decisions), (objective, errors, curvature) = new, result
         return Solution(coef, intercept, decisions)
 

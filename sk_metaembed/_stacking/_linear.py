@@ -5,14 +5,17 @@ solved at once.
 """
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline
 
+from .._linear._operators import Product
 from .._linear._solver import Problems
 from ._folds import MANY_ROWS, row_weights
 
 # For rows of unit length, from strong to weak; the middle one is the default.
 _INVERSE_PENALTIES = (1.0, 10.0, 100.0)
+_ROWS_CUBED_PER_ENTRY = 6000  # above, a decomposition of rows takes longer
 _LEAST_SQUARE = 1e-12  # relative; of products in float64
 _FEW_ROWS = 100  # with fewer, folds cannot distinguish penalties
 
@@ -50,8 +53,8 @@ class LinearFit:
             name = "fit_rows" if hasattr(features, "fit_rows") else "fit_transform"
             X = getattr(features, name)(X)
         self._space, self._is_dense = None, isinstance(X, np.ndarray)
-        if self._is_dense and len(X) < min(X.shape[1], MANY_ROWS):
-            self._space = RowSpace(X.astype(np.float64))
+        if _is_faster_by_rows(X, target):
+            self._space = RowSpace(X)
             X = self._space.coordinates
         self._problems = _problems(X, target, folds, sample_weight)
         strengths = _inverse_penalties(target)
@@ -236,6 +239,20 @@ def odds_of_constant_labels(y, weights):
     return np.where(is_constant, np.log((counts + 1) / (sizes - counts + 1)), np.nan)
 
 
+def _is_faster_by_rows(X, target):
+    """Return whether a fit on few rows takes less time in their `RowSpace`.
+
+    Sparse rows take more steps of conjugate gradients, but each is short unless rows
+    have many entries, as those of pairs. The squared loss takes most steps.
+    """
+    n_rows = X.shape[0]
+    if n_rows >= min(X.shape[1], MANY_ROWS):
+        return False
+    if isinstance(X, np.ndarray) or target.kind == "numbers":
+        return True
+    return not isinstance(X, Product) and X.nnz > n_rows**3 / _ROWS_CUBED_PER_ENTRY
+
+
 class RowSpace:
     r"""Rows in coordinates of the space that they span, for linear models.
 
@@ -245,7 +262,7 @@ class RowSpace:
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_dims)
+    X : ndarray, sparse array or Product of shape (n_rows, n_dims)
 
     Attributes
     ----------
@@ -259,8 +276,12 @@ class RowSpace:
     """
 
     def __init__(self, X):
-        self._X = X
-        squares, vectors = np.linalg.eigh(X @ X.T)
+        X = X.multiply_out() if isinstance(X, Product) else X
+        self._X = X.astype(np.float64)
+        products = self._X @ self._X.T
+        if issparse(products):
+            products = products.toarray()
+        squares, vectors = np.linalg.eigh(products)
         kept = squares > _LEAST_SQUARE * squares[-1]
         if not kept.any():  # rows of zeros
             kept[-1] = True

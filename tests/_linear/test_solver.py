@@ -58,6 +58,7 @@ def decisions_of_scikit_learn(X, Y, weights, penalty, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_problem_has_the_solution_of_scikit_learn(kind, form, dtype, monkeypatch):
     monkeypatch.setattr(_solver, "_TOLERANCE", 1e-6)
+    monkeypatch.setattr(_solver, "_SQUARED_TOLERANCE", 1e-6)
     if form == "wide":  # more dimensions than products are computed for
         monkeypatch.setattr(_solver, "_MAX_DIMS", 10)
     left, right = (factor.astype(dtype) for factor in factors())
