@@ -7,7 +7,6 @@ solved at once.
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.pipeline import Pipeline
 
 from .._linear._operators import Product
 from .._linear._solver import Problems
@@ -143,6 +142,8 @@ class LinearFit:
         model = _estimator(self._target, self._penalty, coef, intercept)
         if self._features is None:
             return model
+        from sklearn.pipeline import Pipeline  # slow to import
+
         return Pipeline([("features", self._features), ("model", model)])
 
 

@@ -11,7 +11,6 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -904,6 +903,8 @@ def split_rows(rows, labels, units, fraction, random):
     size = min(max(1, round(fraction * n_rows)), n_rows - 1)
     if labels is not None and min(size, n_rows - size) < len(np.unique(labels)):
         labels = None
+    from sklearn.model_selection import train_test_split  # slow to import
+
     train, held_out = train_test_split(
         rows, test_size=size, stratify=labels, random_state=random
     )
