@@ -47,10 +47,10 @@ class SequenceNet(NeuralNet):
 
     `train` calls `partial_fit`. For each batch of an epoch, skorch calls
 
-    1. `infer`, `get_loss` and ``loss.backward()``;
-    2. the callbacks' `on_grad_computed`, where `GradientNormClipping` clips gradients;
-    3. ``optimizer_.step()``, and the callbacks' `on_batch_end`, where `LRScheduler`
-       sets the next learning rates.
+    1. the callbacks' `on_batch_begin`, where `LinearDecay` sets the learning rates;
+    2. `infer`, `get_loss` and ``loss.backward()``;
+    3. the callbacks' `on_grad_computed`, where `GradientNormClipping` clips gradients;
+    4. ``optimizer_.step()``, and the callbacks' `on_batch_end`.
 
     Batches of a held-out part follow, with `infer` and `get_loss`, then the callbacks'
     `on_epoch_end`: scores, learning rates, early stopping.
@@ -271,18 +271,11 @@ def _callbacks(own, *, tasks, score, monitor, n_steps, train_options):
         callbacks += [("clip", GradientNormClipping(train_options["gradient_clip"]))]
     if monitor is not None and score is not None:
         callbacks += [(score.name, score)]
-    # Before early stopping, which cuts the last epoch short for what follows it, and
-    # before the rate of the next step is set.
+    # Before early stopping, which cuts the last epoch short for what follows it.
     callbacks += own
     has_schedule = any(isinstance(callback, LRScheduler) for _, callback in own)
     if n_steps is not None and not has_schedule:
-        decay = LRScheduler(
-            torch.optim.lr_scheduler.LambdaLR,
-            lr_lambda=lambda step: max(0.0, 1 - step / n_steps),
-            step_every="batch",
-            event_name=None,
-        )
-        callbacks += [("decay", decay)]
+        callbacks += [("decay", LinearDecay(n_steps))]
     if monitor is not None:
         higher = monitor != "valid_loss"
         plateau = LRScheduler(
@@ -307,6 +300,32 @@ def _callbacks(own, *, tasks, score, monitor, n_steps, train_options):
         ("stop_on_request", StopOnRequest(tasks)),
         ("denormals", FlushDenormals()),
     ]
+
+
+class LinearDecay(Callback):
+    """Decrease the learning rates linearly to 0 over a number of steps.
+
+    Parameters
+    ----------
+    n_steps : int
+    """
+
+    def __init__(self, n_steps):
+        self.n_steps = n_steps
+
+    def on_train_begin(self, net, **kwargs):
+        """Read the initial learning rates; trainable sources have their own."""
+        self.step_ = 0
+        self.rates_ = [group["lr"] for group in net.optimizer_.param_groups]
+
+    def on_batch_begin(self, net, training=False, **kwargs):
+        """Set the learning rates of a step."""
+        if training:
+            left = max(0.0, 1 - self.step_ / self.n_steps)
+            groups = net.optimizer_.param_groups
+            for group, rate in zip(groups, self.rates_, strict=True):
+                group["lr"] = rate * left
+            self.step_ += 1
 
 
 class StopWhenDiverged(Callback):
