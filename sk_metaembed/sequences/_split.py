@@ -13,8 +13,8 @@ import numpy as np
 
 from .._core._arrays import chunks
 from .._kernels._compiled import in_threads, use_compiled
-from ._characters import ASCII_WORDS, character_classes, word_rule
-from ._text_spans import locate_words, word_spans
+from ._characters import ASCII_WORDS, word_rule
+from ._text_spans import find_compiled, locate_words, word_spans
 from ._token_sequences import TokenSequences
 
 # Estimated time in Python, by which `use_compiled` decides.
@@ -23,7 +23,6 @@ _MORE_SECONDS = 1e-7  # in addition, if its text is not ASCII
 # Characters per chunk: bounds the memory of encoded copies and gives several threads
 # work.
 _CHUNK = 1 << 20
-_PADDING = 8  # bytes, which compiled code reads at a time
 
 
 def prepare_texts(texts, *, lowercase=True, normalize="NFC"):
@@ -71,8 +70,8 @@ def split_texts(texts, *, rule, split, prepare, locate):
     ----------
     texts : list of str
     rule : Rule or None
-        The same splitting for compiled code, which splits large input. None if there
-        is no such rule.
+        The same splitting for compiled code, which splits large input and locates its
+        tokens. None if there is no such rule.
     split : callable
         From a list of prepared texts to an iterable of lists of tokens.
     prepare : callable
@@ -90,7 +89,8 @@ def split_texts(texts, *, rule, split, prepare, locate):
         tokens = TokenSequences._from_unchecked(
             *split_compiled(original, rule, prepare)
         )
-    return tokens._with_row_info(texts=original, prepare=prepare, locate=locate)
+    how = {"rule": rule, "prepare": prepare, "locate": locate}
+    return tokens._with_row_info(texts=original, **how)
 
 
 def words_splitter(punctuation, prepare):
@@ -130,12 +130,10 @@ def split_compiled(texts, rule, prepare):
     `prepare` may lowercase ASCII texts and change others in any way.
     """
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    lowercase = prepare(["A"]) == ["a"]
 
     def split_chunk(first, last):
         rows = slice(first, last)
-        arguments = rule, prepare, lowercase
-        return _split_chunk(texts[rows].tolist(), lengths[rows], *arguments)
+        return _split_chunk(texts[rows].tolist(), lengths[rows], rule, prepare)
 
     chunks = in_threads(split_chunk, _spans_of_chunks(lengths))
     types, codes = chunks[0].types, chunks[0].codes
@@ -155,46 +153,15 @@ def _spans_of_chunks(lengths):
     return list(zip(bounds, bounds[1:], strict=False))
 
 
-def _split_chunk(texts, lengths, rule, prepare, lowercase):
-    from ._split_numba import (
-        code_spans,
-        copy_spans,
-        find_ascii_tokens,
-        find_tokens,
-        hash_spans,
-    )
+def _split_chunk(texts, lengths, rule, prepare):
+    from ._split_numba import code_spans, copy_spans, hash_spans
 
-    buffer, text_ends, is_ascii = _encode(texts, lengths, rule, prepare, lowercase)
-    if is_ascii:
-        arguments = rule.ascii_kinds, rule.min_length
-        starts, ends, counts = find_ascii_tokens(buffer, text_ends, *arguments)
-    else:
-        classes = character_classes(rule.name)
-        arguments = classes, rule.steps, rule.emits, rule.min_length
-        starts, ends, counts = find_tokens(buffer, text_ends, *arguments)
+    found = find_compiled(texts, lengths, rule, prepare)
+    buffer, _, starts, ends, counts = found
     hashes = hash_spans(buffer, starts, ends)
     codes, firsts = code_spans(buffer, starts, ends, hashes)
     types = copy_spans(buffer, starts[firsts], ends[firsts], rule.separator)
     return _Chunk(codes, counts, types, hashes[firsts])
-
-
-def _encode(texts, lengths, rule, prepare, lowercase):
-    """Return the bytes of some texts, their ends, and whether all are ASCII."""
-    separator = chr(rule.separator)
-    end = separator * _PADDING
-    joined = separator.join([*texts, end])
-    is_ascii = joined.isascii()
-    if is_ascii:  # lowercasing the buffer takes less than half the time
-        encoded = joined.encode()
-        encoded = encoded.lower() if lowercase else encoded
-    else:
-        prepared = [t.encode("utf-8", "surrogatepass") for t in prepare(texts)]
-        lengths = np.fromiter(map(len, prepared), np.int64, len(prepared))
-        encoded = separator.encode().join([*prepared, end.encode()])
-    buffer = np.frombuffer(bytearray(encoded), dtype=np.uint8)
-    ends = np.cumsum(lengths + 1)
-    buffer[ends - 1] = rule.separator  # it may have been lowercased
-    return buffer, ends, is_ascii
 
 
 def _merge_types(chunks, separator):

@@ -11,13 +11,23 @@ from itertools import chain, takewhile
 
 import numpy as np
 
-from ._characters import ASCII_WORDS, BOUNDARY, word_class, word_rule
+from .._core._arrays import gather_index, offsets_of
+from .._kernels._compiled import use_compiled
+from ._characters import (
+    ASCII_WORDS,
+    BOUNDARY,
+    character_classes,
+    word_class,
+    word_rule,
+)
 
 _NOT_FOUND = (-1, -1)
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 # Hangul vowels and final consonants combine with the letter before them, although they
 # are letters too.
 _JAMO = range(0x1160, 0x1200)
+_SECONDS = 8e-7  # estimated time per token in Python, by which `use_compiled` decides
+_PADDING = 8  # bytes, which compiled code reads at a time
 # Tokens matched with words at a time: bounds time and memory.
 _AT_ONCE = 1024
 
@@ -33,18 +43,118 @@ class _Classes(dict):
 _CLASSES = _Classes()
 
 
-def text_spans(texts, tokens, prepare, locate):
+def text_spans(tokens, rule, prepare, locate):
     """Return (start, end) of all tokens in their texts, int32 (n_tokens, 2), or -1.
 
-    `tokens` has a list per text. `prepare` maps a list of original texts to those that
-    were split, `locate` such a text and its tokens to a list of (start, end).
+    Parameters
+    ----------
+    tokens : TokenSequences
+        With original texts.
+    rule : Rule or None
+        As for `split_texts`.
+    prepare : callable
+        From a list of original texts to those that were split.
+    locate : callable
+        From such a text and its tokens to a list of (start, end).
     """
-    spans = chain.from_iterable(
+    texts, rows = tokens.texts.tolist(), range(len(tokens))
+    spans = np.empty((tokens.n_tokens, 2), dtype=np.int32)
+    if rule is not None and use_compiled(_SECONDS * tokens.n_tokens):
+        rows = _locate_compiled(tokens, texts, rule, prepare, spans)
+    rest = [texts[row] for row in rows]
+    located = chain.from_iterable(
         _spans_in(text, prepared, words, prepare, locate)
-        for text, prepared, words in zip(texts, prepare(texts), tokens, strict=True)
+        for text, prepared, words in zip(
+            rest, prepare(rest), tokens[rows].to_list(), strict=True
+        )
     )
-    flat = np.fromiter(chain.from_iterable(spans), np.int32)
-    return flat.reshape(-1, 2)
+    flat = np.fromiter(chain.from_iterable(located), np.int32)
+    places, _ = gather_index(tokens.offsets, np.array(rows, dtype=np.int64))
+    spans[places] = flat.reshape(-1, 2)
+    return spans
+
+
+def _locate_compiled(tokens, texts, rule, prepare, spans):
+    """Set the spans of tokens; return the rows of texts that are left out.
+
+    Those are texts that are not prepared character by character, or all of them if the
+    tokens are not those of the rule, because other words took their place.
+    """
+    from ._split_numba import copy_spans
+
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    found = find_compiled(texts, lengths, rule, prepare)
+    buffer, text_ends, starts, ends, counts = found
+    words = chr(rule.separator).join([*tokens.types[tokens.codes], ""])
+    same = copy_spans(buffer, starts, ends, rule.separator).tobytes()
+    if (
+        same != words.encode("utf-8", "surrogatepass")
+        or (counts != tokens.lengths).any()
+    ):
+        return range(len(texts))
+    # Characters before each byte of UTF-8.
+    before = offsets_of(buffer & 0xC0 != 0x80)
+    begins = before[text_ends] - lengths - 1
+    shift = np.repeat(begins, counts)
+    spans[:, 0], spans[:, 1] = before[starts] - shift, before[ends] - shift
+    changed = np.diff(before[text_ends], prepend=0) != lengths + 1
+    others = [i for i, text in enumerate(texts) if not text.isascii()]
+    characters = list(set("".join(texts[i] for i in others)))
+    sizes = map(len, prepare(characters))
+    clusters = {
+        character
+        for character, size in zip(characters, sizes, strict=True)
+        if size != 1 or _combines(character)
+    }
+    changed[[i for i in others if not clusters.isdisjoint(texts[i])]] = True
+    return np.flatnonzero(changed)
+
+
+def find_compiled(texts, lengths, rule, prepare):
+    """Find the tokens of texts by compiled code, in a buffer of UTF-8.
+
+    `prepare` may lowercase ASCII texts and change others in any way.
+
+    Returns
+    -------
+    buffer : ndarray of uint8
+        The prepared texts, each followed by a separator.
+    text_ends : ndarray of int, shape (n_texts,)
+        Where the texts end, separators included.
+    starts, ends : ndarray of int, shape (n_tokens,)
+    counts : ndarray of int, shape (n_texts,)
+        Number of tokens per text.
+    """
+    from ._split_numba import find_ascii_tokens, find_tokens
+
+    buffer, text_ends, is_ascii = _encode(texts, lengths, rule, prepare)
+    if is_ascii:
+        arguments = rule.ascii_kinds, rule.min_length
+        found = find_ascii_tokens(buffer, text_ends, *arguments)
+    else:
+        classes = character_classes(rule.name)
+        arguments = classes, rule.steps, rule.emits, rule.min_length
+        found = find_tokens(buffer, text_ends, *arguments)
+    return buffer, text_ends, *found
+
+
+def _encode(texts, lengths, rule, prepare):
+    """Return the bytes of some texts, their ends, and whether all are ASCII."""
+    separator = chr(rule.separator)
+    end = separator * _PADDING
+    joined = separator.join([*texts, end])
+    is_ascii = joined.isascii()
+    if is_ascii:  # lowercasing the buffer takes less than half the time
+        encoded = joined.encode()
+        encoded = encoded.lower() if prepare(["A"]) == ["a"] else encoded
+    else:
+        prepared = [t.encode("utf-8", "surrogatepass") for t in prepare(texts)]
+        lengths = np.fromiter(map(len, prepared), np.int64, len(prepared))
+        encoded = separator.encode().join([*prepared, end.encode()])
+    buffer = np.frombuffer(bytearray(encoded), dtype=np.uint8)
+    ends = np.cumsum(lengths + 1)
+    buffer[ends - 1] = rule.separator  # it may have been lowercased
+    return buffer, ends, is_ascii
 
 
 def _spans_in(text, prepared, tokens, prepare, locate):

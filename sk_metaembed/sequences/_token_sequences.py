@@ -11,6 +11,7 @@ import numpy as np
 
 from .._core._arrays import chunks, gather_index, offsets_of, read_only
 from .._core._frames import plain_str
+from ._characters import Rule
 from ._html import tokens_html
 from ._indexing import Rows
 from ._row_errors import plain_tokens
@@ -30,14 +31,14 @@ class RowInfo(NamedTuple):
     index: Any = None  # pandas Index
     missing: np.ndarray | None = None  # (n_sequences,) bool
     texts: np.ndarray | None = None  # (n_sequences,) of str objects
+    rule: Rule | None = None  # by which compiled code splits and locates
     prepare: Callable | None = None  # original texts -> the texts that were split
     locate: Callable | None = None  # such a text and its tokens -> their spans
 
     def take(self, rows):
         """Return the information on some rows, by number."""
-        *of_rows, prepare, locate = self
-        taken = (None if values is None else values[rows] for values in of_rows)
-        return RowInfo(*taken, prepare, locate)
+        taken = (None if values is None else values[rows] for values in self[:3])
+        return RowInfo(*taken, *self[3:])
 
 
 NO_INFO = RowInfo()
@@ -309,13 +310,12 @@ class TokenSequences(Rows[list[str]]):
             in the text, such as lemmas of a callable `tokenizer`. None if `texts` is
             None.
         """
-        _, _, texts, *how = self._row_info
-        if texts is None:
+        if self._row_info.texts is None:
             return None
+        how = self._row_info[3:]
         parts = [np.empty((0, 2), dtype=np.int32)]
         for rows in chunks(len(self)):
-            tokens = self[rows].to_list()
-            parts.append(text_spans(texts[rows].tolist(), tokens, *how))
+            parts.append(text_spans(self[rows], *how))
         return np.concatenate(parts)
 
     def compact(self) -> Self:

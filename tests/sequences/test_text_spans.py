@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from sk_metaembed import Tokenizer
 
+from ..compiled import compiled_loops
+
 TEXTS = [
     "Don't STOP, it's a 3.5% rise!",
     "",
@@ -67,6 +69,18 @@ def test_any_text(texts):
         assert (result <= len(text)).all()
         if text.isascii():
             assert len(result) == len(words)
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS.keys())
+@given(st.lists(st.text() | st.sampled_from(TEXTS), min_size=1, max_size=4))
+def test_compiled_code_locates_the_same_characters(tokenizer, texts):
+    tokens = tokenizer.transform(texts)
+    others = tokens._with_words([word.upper() for word in tokens.types])
+    for row in (tokens, tokens[1:], others):
+        with compiled_loops(False):
+            expected = row.spans()
+        with compiled_loops(True):
+            np.testing.assert_array_equal(row.spans(), expected)
 
 
 def test_tokens_that_are_not_in_the_text():
