@@ -70,9 +70,13 @@ class ForwardPass:
         self.limit, self.truncate = limit, truncate
         self._runner = BatchRunner(budget)
         self._progress = progress
+        self._buffers = []
 
     def __call__(self, sentences):
-        """Return the (values, known) of sentences, one per kind of vector."""
+        """Return the (values, known) of sentences, one per kind of vector.
+
+        The next call overwrites the values.
+        """
         by_word = self.spec.output == "words"
         with self.model.lock:
             pieces = self.aligner.encode(sentences, as_text=not by_word)
@@ -112,8 +116,6 @@ class ForwardPass:
         import torch
 
         known, arrays = np.zeros(n_rows, dtype=bool), []
-        # Vectors of texts stay on a GPU: copying them would wait for each batch.
-        device = "cpu" if self.spec.output == "words" else None
         # In this order, batches are slices.
         order = np.argsort(-np.diff(windows.offsets), kind="stable")
         windows, progress = windows.take(order), progress[order]
@@ -127,9 +129,7 @@ class ForwardPass:
             with self.model.lock:
                 pooled = self._pooled(windows.inputs(start, stop), part)
             if not arrays:
-                arrays.extend(
-                    v.new_zeros(n_rows, v.shape[1], device=device) for v in pooled
-                )
+                arrays.extend(self._arrays(n_rows, pooled))
             for array, vectors in zip(arrays, pooled, strict=True):
                 places = torch.from_numpy(rows).to(array.device)
                 array.index_copy_(0, places, vectors.to(array.device))
@@ -142,7 +142,25 @@ class ForwardPass:
         self._runner.run(np.diff(windows.offsets), forward, policy)
         if not arrays:
             arrays = [torch.zeros(n_rows, self.spec.dim) for _ in self.spec.layers]
+        elif not known.all():
+            for array in arrays:
+                array[torch.from_numpy(~known).to(array.device)] = 0
         return [array.cpu().numpy() for array in arrays], known
+
+    def _arrays(self, n_rows, pooled):
+        """Return arrays of any content for the vectors of all rows, one per kind.
+
+        They share the memory of earlier calls: first use of new memory takes as long
+        as all other work on a row.
+        """
+        if not self._buffers or len(self._buffers[0]) < n_rows:
+            # Vectors of texts stay on a GPU: copying them would wait for each batch.
+            device = "cpu" if self.spec.output == "words" else None
+            self._buffers = [
+                vectors.new_empty(n_rows, vectors.shape[1], device=device)
+                for vectors in pooled
+            ]
+        return [buffer[:n_rows] for buffer in self._buffers]
 
     def _pooled(self, inputs, pieces):
         """Return the rows of a batch, a tensor per kind of vector."""
@@ -266,7 +284,8 @@ def pool_pieces(states, places, offsets, mode):
         return torch.segment_reduce(states[places].float(), mode, lengths=sizes)
     # Ten times as fast as `segment_reduce`, with the same sums.
     add = torch.nn.functional.embedding_bag
-    return add(places, states.float(), offsets[:-1], mode="sum") / sizes[:, None]
+    sums = add(places, states.float(), offsets[:-1], mode="sum")
+    return sums.div_(sizes[:, None])
 
 
 def check_dimensions(states, spec):
