@@ -44,7 +44,7 @@ LAYERS = {
     ),
     "sources": (
         "_base _encoder_modules _fingerprint _model_folder _loaded_encoder "
-        "_sentences _text_streams",
+        "_sentences _text_streams _word_rule",
         "_cache _contextual _encoder_head static_subword words",
         "elmo transformer",
         "_estimator _function trainable",

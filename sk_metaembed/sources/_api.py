@@ -1,5 +1,4 @@
 """Names that other subpackages may use, in addition to the public ones."""
 
 from .static_subword._model import LoadedStaticModel, StaticContent
-from .transformer._loaded_model import LoadedModel
-from .transformer._loaded_pair import LoadedPair
+from .transformer._loaded_model import LoadedModel, LoadedPair

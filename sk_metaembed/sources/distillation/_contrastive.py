@@ -18,7 +18,7 @@ from .._base import BaseEmbedding, Preprocess, warn_of_long_texts
 from .._loaded_encoder import ModelParameterMixin
 from ..trainable._transformer import SentencePieces, TransformerSpec, set_text_pooling
 from ..transformer._embedding import TransformerEmbedding
-from ..transformer._loaded_pair import is_pair, portable_pair
+from ..transformer._loaded_model import is_pair, portable_pair
 
 # Parameters of the encoder that TransformerEmbedding has by the same names.
 _OPTIONS = (

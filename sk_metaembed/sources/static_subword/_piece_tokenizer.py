@@ -12,6 +12,7 @@ import numpy as np
 
 from ..._core._arrays import gather_index, gather_spans, offsets_of
 from ..._kernels._compiled import use_compiled
+from .._word_rule import find_word_rule
 
 
 class SubwordIds(NamedTuple):
@@ -47,9 +48,6 @@ class SubwordIds(NamedTuple):
         return self.selected(position < limit)
 
 
-# These work character by character, so a tokenizer may read each word by itself.
-_NORMALIZERS = {"BertNormalizer", "Lowercase"}
-_SPLITS = {"BertPreTokenizer", "WhitespaceSplit"}
 _MOST_WORDS = 1 << 17  # whose pieces are remembered
 
 
@@ -63,26 +61,23 @@ class WordPieces:
     Parameters
     ----------
     tokenizer : tokenizers.Tokenizer
-    added : list of str
-        Added tokens. They may contain several words, so the tokenizer reads texts that
-        contain one as a whole.
-    limit : int
-        Number of characters of the longest words that have pieces.
-    isolates : bool
-        Whether punctuation marks are words by themselves.
+    rule : WordRule
+        One that reads texts by character. The tokenizer reads texts that contain an
+        added token as a whole.
     read : callable
         Returns the lists of ids of a list of texts.
     """
 
-    def __init__(self, tokenizer, added, limit, isolates, read):
-        self._added, self._read = added, read
+    def __init__(self, tokenizer, rule, read):
+        self._added, self._read = rule.marks, read
         normalizer = tokenizer.normalizer
         self._lowercase = bool(normalizer) and normalizer.normalize_str("A") == "a"
         # Kind of a UTF-8 byte: 0 between words, 1 in a word, 2 a word by itself.
         self._kinds = np.ones(256, dtype=np.uint8)
         self._kinds[list(b" \t\n\r")] = 0
-        if isolates:
+        if rule.isolates:
             self._kinds[list(punctuation.encode())] = 2
+        limit = tokenizer.model.max_input_chars_per_word
         self._lists = {
             piece: [number]
             for piece, number in tokenizer.get_vocab().items()
@@ -124,37 +119,6 @@ class WordPieces:
             if len(self._lists) < _MOST_WORDS:
                 self._lists[words[i]] = ids
         return lists
-
-
-def word_pieces(tokenizer, state, read):
-    """Return the `WordPieces` of a tokenizer, None if words depend on their texts.
-
-    `state` is the content of the tokenizer's file.
-    """
-    splits = _kinds(state["pre_tokenizer"], "pretokenizers")
-    forms = _kinds(state["normalizer"], "normalizers")
-    model, added = state["model"], state["added_tokens"]
-    if (
-        model["type"] == "WordPiece"
-        and splits
-        and set(splits) <= _SPLITS
-        and set(forms) <= _NORMALIZERS
-        # Otherwise they are found in normalized texts.
-        and not any(token["normalized"] for token in added)
-    ):
-        contents = [token["content"] for token in added if token["content"]]
-        limit = model["max_input_chars_per_word"]
-        isolates = "BertPreTokenizer" in splits
-        return WordPieces(tokenizer, contents, limit, isolates, read)
-    return None
-
-
-def _kinds(part, key):
-    """Return the types of a normalizer or pre-tokenizer, or of its parts."""
-    if part is None:
-        return []
-    parts = part[key] if part["type"] == "Sequence" else [part]
-    return [each["type"] for each in parts]
 
 
 _SECONDS_PER_CHARACTER = 2e-7  # for a character, in tokenizers
@@ -199,7 +163,9 @@ class PieceTokenizer:
         self.median_length = int(np.median([len(piece) for piece in vocabulary]))
         self.unknown = _unknown(self._tokenizer, state["model"])
         self.lead = " " if self._needs_space() else ""
-        self._words = word_pieces(self._tokenizer, state, self._lists)
+        rule, self._words = find_word_rule(self._tokenizer), None
+        if rule is not None and rule.by_character:
+            self._words = WordPieces(self._tokenizer, rule, self._lists)
 
     def _needs_space(self):
         """Return whether a word in a text is split as if a space were before it."""

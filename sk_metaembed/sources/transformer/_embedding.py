@@ -23,8 +23,7 @@ from .._loaded_encoder import ModelParameterMixin
 from .._sentences import SentenceRows, distinct_sentences, distinct_texts
 from ._alignment import readable_types
 from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec, pieces_beyond
-from ._loaded_model import LoadedModel
-from ._loaded_pair import LoadedPair, check_pair, portable_pair
+from ._loaded_model import LoadedModel, LoadedPair, check_pair, portable_pair
 from ._model import ModelSpec, TransformerModel
 from ._network import network_shape, static_vectors
 

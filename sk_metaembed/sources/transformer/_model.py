@@ -23,15 +23,16 @@ from ._model_files import (
     SETTINGS,
     backbone_of,
     check_size,
+    find_encoder,
     find_root,
     load_config,
     load_network,
     load_tokenizer,
     model_files,
+    read_encoder,
     refuse_unsafe,
 )
 from ._network import Network, piece_limit, sentence_limit
-from ._sentence_files import find_encoder, read_encoder
 
 
 class ModelSpec(NamedTuple):

@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerFast
 
 from sk_metaembed import Tokenizer
 from sk_metaembed.sources._sentences import OriginalText
-from sk_metaembed.sources.transformer import _word_splitter
+from sk_metaembed.sources.transformer import _alignment
 from sk_metaembed.sources.transformer._alignment import Aligner
 
 from ... import tiny_bert
@@ -105,20 +105,20 @@ spaced = st.tuples(parts | texts, st.sampled_from(["", *[" "] * 5, "  ", "\t"]))
 @given(st.lists(st.lists(spaced, max_size=6), min_size=1, max_size=4))
 def test_words_that_are_split_once_have_the_pieces_of_their_texts(name, rows):
     tokenizer = TOKENIZERS[name]
-    split = _word_splitter.make_splitter(tokenizer)
-    assert isinstance(split, _word_splitter.WordSplitter) == (name != "no words")
+    split = _alignment.make_splitter(tokenizer)
+    assert isinstance(split, _alignment.WordSplitter) == (name != "no words")
     batch = ["".join(map("".join, row)) for row in rows]
     for _ in range(2):  # the second time all words are known
-        expected = _word_splitter.split_texts(tokenizer, batch)
+        expected = _alignment.split_texts(tokenizer, batch)
         for found, right in zip(split(batch), expected, strict=True):
             np.testing.assert_array_equal(found, right)
 
 
 def test_few_pieces_are_remembered(monkeypatch):
-    monkeypatch.setattr(_word_splitter, "_MOST_PIECES", 5)
+    monkeypatch.setattr(_alignment, "_MOST_PIECES", 5)
     tokenizer = tiny_bert.tokenizer()
-    split = _word_splitter.make_splitter(tokenizer)
+    split = _alignment.make_splitter(tokenizer)
     for text in [*CORPUS, "film " * 50, "x" * 100, CORPUS[0]]:
-        expected = _word_splitter.split_texts(tokenizer, [text])
+        expected = _alignment.split_texts(tokenizer, [text])
         np.testing.assert_array_equal(split([text]).spans, expected.spans)
         assert len(split._split.ids) <= 5 + len(text)
