@@ -159,7 +159,7 @@ def _encode(texts, lengths, rule, prepare):
 
 def _spans_in(text, prepared, tokens, prepare, locate):
     located = locate(prepared, tokens)
-    starts, ends = _original_positions(text, prepared, prepare)
+    starts, ends = _original_offsets(text, prepared, prepare)
     if not tokens or len(located) != len(tokens) or starts is None:
         return [_NOT_FOUND] * len(tokens)
     same = isinstance(starts, range) and "" not in tokens
@@ -304,10 +304,10 @@ def _searched(prepared, tokens, at, stop, *, overlap=False):
         at = start + 1 if overlap else start + len(token)
 
 
-def _original_positions(text, prepared, prepare):
-    """Return the original start and end of each prepared character.
+def _original_offsets(text, prepared, prepare):
+    """Return the start and end of each prepared character in the original text.
 
-    Both are None if the preparation does more than change clusters one by one.
+    Both are None if clusters of characters are not prepared one by one.
     """
     same = range(len(text)), range(1, len(text) + 1)
     if text.isascii():

@@ -14,8 +14,6 @@ from .._core._arrays import gather_index, offsets_of
 from .._io._temp_memmap import memmap_zeros
 from ..sequences._api import block_without_copy
 
-_ROWS_PER_STEP = 256  # that are copied at once
-
 
 @dataclass(frozen=True)
 class OriginalText:
@@ -263,19 +261,19 @@ class SentenceRows:
         which = np.repeat(
             np.arange(len(numbers)), np.diff(self._group_offsets)[numbers]
         )
-        levels = {"sequence": (which, sequences)}
-        if any(kind.level == "token" for kind in self.kinds):
-            source, _ = gather_index(offsets_of(self.sizes[numbers]), which)
-            levels["token"] = source, gather_index(self._offsets, sequences)[0]
+        sizes = self.sizes[numbers]
+        # Slices are copied at twice the speed of rows.
+        begins = offsets_of(sizes)[which].tolist()
+        spans = self._offsets[sequences].tolist(), begins, sizes[which].tolist()
         for kind, (values, known), (out, mask) in zip(
             self.kinds, arrays, self.results, strict=True
         ):
-            source, rows = levels[kind.level]
-            mask[rows] = known[source]
-            # In steps, so that the copies stay in the processor's cache.
-            for i in range(0, len(rows), _ROWS_PER_STEP):
-                part = slice(i, i + _ROWS_PER_STEP)
-                out[rows[part]] = values[source[part]]
+            if kind.level == "sequence":
+                out[sequences], mask[sequences] = values[which], known[which]
+                continue
+            for start, begin, size in zip(*spans, strict=True):
+                out[start : start + size] = values[begin : begin + size]
+                mask[start : start + size] = known[begin : begin + size]
 
     def split(self, numbers, arrays):
         """Yield a list of (values, known), one per kind, of each of some sentences."""

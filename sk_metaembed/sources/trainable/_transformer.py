@@ -47,7 +47,7 @@ class SentencePieces:
 
     def __init__(self, source, tokens, limit, truncate):
         aligner, lock = source._model.aligner(source.prompt_), source._model.lock
-        self._output, self._cls = source._spec.output, aligner.frame.cls
+        self._output, self._cls = source._spec.output, aligner.special.cls
         by_word, self._lengths = self._output == "words", tokens.lengths
         self._token_offsets = tokens.offsets
         parts = []
@@ -56,7 +56,7 @@ class SentencePieces:
             groups, sentences = source._find_sentences(part, merge_equal=False)
             with lock:
                 pieces = aligner.encode(sentences, as_text=not by_word)
-            windows = windows_of(pieces, aligner.frame, limit, truncate=truncate)
+            windows = windows_of(pieces, aligner.special, limit, truncate=truncate)
             # Sequences without a sentence have neither windows nor tokens.
             sequences = start + np.array([i for (i,) in groups], dtype=np.int64)
             parts.append(

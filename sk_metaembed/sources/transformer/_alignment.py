@@ -1,4 +1,7 @@
-"""Aligner: from words and texts to the pieces of a model's tokenizer, and back."""
+"""Aligner: split texts into the pieces (subwords) of a tokenizer, assign them to words.
+
+Each distinct word is split once if the tokenizer splits it alike in every text.
+"""
 
 import re
 import warnings
@@ -13,20 +16,21 @@ from .._sentences import OriginalText, overlapping, text_of
 from .._word_rule import find_word_rule
 
 _PROBES = ("a", "the", "1", ".")
-_PROBE_WORDS = ("The", "sun", "a", "1", "b")  # show whether spaces are lost
-_UNKNOWN_WORD = 3 * "\ue000"  # of a private character, which some tokenizers drop
+_PROBE_WORDS = ("The", "sun", "a", "1", "b")  # reveal whether spaces are lost
+_UNKNOWN_WORD = 3 * "\ue000"  # private characters, which some tokenizers drop
 _WORDS_PER_BATCH = 50_000
 _EXAMPLES = 5
-_BETWEEN = "||"  # texts; no space, and as long as a piece reaches beyond its text
-# Whether a character is a space, by its code point; none beyond is.
+# Between joined texts: not a space, and as long as a piece can extend beyond its text.
+_BETWEEN = "||"
+# Whether a character is a space, by code point; there are no spaces above these.
 _SPACES = np.array([chr(code).isspace() for code in range(0x3002)])
 _LEAD = "a"  # before a word that is not the first of its text
 _SPLIT_PROBES = ["The sun's a 1, b-c. Don't", "sun", ""]
-_MOST_PIECES = 1 << 18  # that are remembered
-_LONGEST = 64  # characters of a word that is remembered
+_MOST_PIECES = 1 << 18  # remembered at most
+_LONGEST = 64  # words with more characters are not remembered
 
 
-class Split(NamedTuple):
+class Subwords(NamedTuple):
     """The pieces of texts: those of text i are at ``offsets[i]:offsets[i + 1]``."""
 
     ids: np.ndarray  # int64 (n_pieces,)
@@ -36,23 +40,25 @@ class Split(NamedTuple):
     def take(self, rows):
         """Return the pieces of some texts."""
         places, offsets = gather_index(self.offsets, rows)
-        return Split(self.ids[places], self.spans[places], offsets)
+        return Subwords(self.ids[places], self.spans[places], offsets)
 
     def followed_by(self, other):
-        """Return the pieces of these and of other texts."""
+        """Return the pieces of these texts, followed by those of others."""
         ids, spans = map(np.concatenate, zip(self[:2], other[:2], strict=True))
         offsets = np.append(self.offsets[:-1], self.offsets[-1] + other.offsets)
-        return Split(ids, spans, offsets)
+        return Subwords(ids, spans, offsets)
 
 
-# Of one text.
-NO_PIECES = Split(np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros(2, int))
+# The pieces of one text without any.
+NO_SUBWORDS = Subwords(
+    np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros(2, np.int64)
+)
 
 
 def split_texts(tokenizer, texts):
-    """Return the `Split` of texts; its spans are zeros for a slow tokenizer."""
+    """Return the `Subwords` of texts; its spans are zeros for a slow tokenizer."""
     if not texts:
-        return NO_PIECES._replace(offsets=NO_PIECES.offsets[:1])
+        return NO_SUBWORDS._replace(offsets=NO_SUBWORDS.offsets[:1])
     fast = {"return_offsets_mapping": True} if tokenizer.is_fast else {}
     encoded = tokenizer(
         texts,
@@ -69,7 +75,7 @@ def split_texts(tokenizer, texts):
     if fast:
         pairs = chain.from_iterable(encoded["offset_mapping"])
         spans.ravel()[:] = np.fromiter(chain.from_iterable(pairs), np.int64)
-    return Split(ids, spans, offsets)
+    return Subwords(ids, spans, offsets)
 
 
 class WordSplitter:
@@ -94,13 +100,13 @@ class WordSplitter:
         self._forget()
 
     def _forget(self):
-        # The first row is that of all words that depend on others. Because of its
-        # length, the words of a text that has one are shorter than the text.
+        # The first row stands for all words that depend on others. Its length of -1
+        # makes the words of a text that has one shorter than the text.
         self._codes, self._lengths = {}, np.array([-1])
-        self._split = NO_PIECES
+        self._split = NO_SUBWORDS
 
     def __call__(self, texts):
-        """Return the `Split` of texts."""
+        """Return the `Subwords` of texts."""
         if max(len(self._split.ids), len(self._codes)) > _MOST_PIECES:
             self._forget()
         words = [text.replace(" ", "\0 ").split("\0") for text in texts]
@@ -114,7 +120,7 @@ class WordSplitter:
         split = self._split.take(codes)
         begins = ends[:-1] - np.repeat(ends[firsts[:-1]], np.diff(firsts))
         spans = split.spans + np.repeat(begins, np.diff(split.offsets))[:, None]
-        split = Split(split.ids, spans, split.offsets[firsts])
+        split = Subwords(split.ids, spans, split.offsets[firsts])
         if known.all():
             return split
         others = np.flatnonzero(~known)
@@ -134,7 +140,7 @@ class WordSplitter:
         keep[lead] = False
         shift = np.repeat(inner * len(_LEAD), np.diff(split.offsets))
         spans, offsets = split.spans - shift[:, None], offsets_of(keep)[split.offsets]
-        split = self._split.followed_by(Split(split.ids[keep], spans[keep], offsets))
+        split = self._split.followed_by(Subwords(split.ids[keep], spans[keep], offsets))
         lengths = np.concatenate([self._lengths, [len(word) for word in added]])
         # After a word without pieces, ByteLevel does not trim spaces off spans.
         is_used = (np.diff(offsets) > 0) | self._any_space
@@ -160,9 +166,9 @@ def _is_one_word(text):
 
 
 def make_splitter(tokenizer):
-    """Return the function from texts to their `Split`: a `WordSplitter` if it is exact.
+    """Return a function from texts to their `Subwords`: a `WordSplitter` if possible.
 
-    This requires a `WordRule`, and that a probe is split as it is as a whole.
+    This requires a `WordRule`, and the same result for a probe as without splitting it.
     """
     whole = partial(split_texts, tokenizer)
     backend = getattr(tokenizer, "backend_tokenizer", None)
@@ -176,7 +182,7 @@ def make_splitter(tokenizer):
     return by_word if all(np.array_equal(*pair) for pair in pairs) else whole
 
 
-class Pieces(NamedTuple):
+class AlignedSubwords(NamedTuple):
     """The pieces of sentences, without the special tokens around them.
 
     Those of sentence i are at ``offsets[i]:offsets[i + 1]``. A piece may belong to
@@ -185,18 +191,18 @@ class Pieces(NamedTuple):
 
     ids: np.ndarray
     offsets: np.ndarray
-    n_prefix: np.ndarray  # pieces of each sentence's prefix, before all others
+    n_prefix: np.ndarray  # number of pieces of the prefix that begins each sentence
     at: np.ndarray  # indices of the pieces that belong to words, grouped by word
-    words: np.ndarray  # the word of each, counted over all sentences
+    words: np.ndarray  # the word of each of them, counted over all sentences
 
 
-class Frame(NamedTuple):
-    """The special tokens around a text, each an ``(id, type)``."""
+class SpecialTokens(NamedTuple):
+    """The special tokens around a text, each as ``(id, type)``."""
 
     left: tuple = ()
     right: tuple = ()
-    type: int = 0  # of the text's own pieces
-    typed: bool = False  # whether the tokenizer returns types at all
+    type: int = 0  # type of the text's own pieces
+    typed: bool = False  # whether the tokenizer returns types
     cls: int | None = None  # index of the classification token, negative in `right`
     cuts_left: bool = False  # whether long texts lose their first pieces
 
@@ -217,7 +223,7 @@ class Aligner:
 
     Attributes
     ----------
-    frame : Frame
+    special : SpecialTokens
     has_offsets : bool
         Whether pieces are assigned to words by their characters.
     n_prompt : int
@@ -230,25 +236,25 @@ class Aligner:
         self.tokenizer, self.prefix = tokenizer, prefix
         self.has_offsets = _has_offsets(tokenizer)
         self._space = "" if self.has_offsets else _space_of(tokenizer)
-        self.frame = _frame_of(tokenizer)
+        self.special = _special_tokens_of(tokenizer)
         self._split = make_splitter(tokenizer)
         self._prefix_ids = split_texts(tokenizer, [prefix]).ids
         n_prefix = len(self._prefix_ids)
-        self.n_prompt = len(self.frame.left) + n_prefix if prefix else 0
-        self.overhead = len(self.frame.left) + n_prefix + len(self.frame.right)
+        self.n_prompt = len(self.special.left) + n_prefix if prefix else 0
+        self.overhead = len(self.special.left) + n_prefix + len(self.special.right)
         # A cache: all candidates of a search check the words of the same folds.
         self._readable = {}
 
     def encode(self, sentences, *, as_text=False):
-        """Return the Pieces of sentences.
+        """Return the AlignedSubwords of sentences.
 
         Parameters
         ----------
         sentences : list of OriginalText, or list of sequences of str
             Original texts with places of tokens require `has_offsets`.
         as_text : bool, default=False
-            Whether no pieces are assigned to words. The words of a list are then joined
-            by spaces.
+            Whether to assign no pieces to words. The words of a list are then joined by
+            spaces.
         """
         if as_text:
             return self._whole(sentences)
@@ -277,7 +283,8 @@ class Aligner:
         texts = [self.prefix + encodable(text) for text in texts]
         split = self._split(texts)
         n_pieces = np.diff(split.offsets)
-        # In a text of all, in which a piece of one and a word of another never overlap.
+        # Positions in the joined texts, where pieces and words of different texts never
+        # overlap.
         begins = offsets_of([len(text) + len(_BETWEEN) for text in texts])[:-1]
         spans = split.spans + np.repeat(begins, n_pieces)[:, None]
         spans = _with_next(_BETWEEN.join(texts), spans)
@@ -286,10 +293,10 @@ class Aligner:
         at, owners = overlapping(np.where(words < 0, -1, shifted), spans)
         is_prefix = offsets_of(spans[:, 1] <= np.repeat(begins, n_pieces))
         n_prefix = np.diff(is_prefix[split.offsets])
-        return Pieces(split.ids, split.offsets, n_prefix, at, owners)
+        return AlignedSubwords(split.ids, split.offsets, n_prefix, at, owners)
 
     def _whole(self, sentences):
-        """Return the pieces of texts, not of their words."""
+        """Return the pieces of texts, none of which is assigned to a word."""
         split = self._split([self.prefix + encodable(text_of(s)) for s in sentences])
         # The last piece of the prefix may be part of the text's first piece.
         places = split.offsets[:-1, None] + np.arange(len(self._prefix_ids))
@@ -297,14 +304,14 @@ class Aligner:
         is_prefix = np.append(split.ids, -1)[places] == self._prefix_ids
         n_prefix = np.logical_and.accumulate(is_prefix, axis=1).sum(axis=1)
         none = np.zeros(0, dtype=np.int64)
-        return Pieces(split.ids, split.offsets, n_prefix, none, none)
+        return AlignedSubwords(split.ids, split.offsets, n_prefix, none, none)
 
     def _word_by_word(self, sentences):
         words = [self._with_spaces(map(encodable, words)) for words in sentences]
         flat = list(chain.from_iterable(words))
         rows = dict.fromkeys(filter(None, flat))
-        # Rows are the prefix, the distinct words, and that of words of no characters.
-        split = self._split([self.prefix, *rows]).followed_by(NO_PIECES)
+        # The rows are the prefix, the distinct words, and the empty word.
+        split = self._split([self.prefix, *rows]).followed_by(NO_SUBWORDS)
         rows = {word: row for row, word in enumerate([*rows, ""], start=1)}
         codes = np.fromiter(map(rows.__getitem__, flat), np.int64, len(flat))
         firsts = offsets_of([len(sentence) for sentence in words])
@@ -315,10 +322,10 @@ class Aligner:
         owners = (owners - np.cumsum(codes == 0)[owners])[at]
         offsets = split.offsets[firsts + np.arange(len(firsts))]
         n_prefix = np.full(len(words), len(self._prefix_ids))
-        return Pieces(split.ids, offsets, n_prefix, at, owners)
+        return AlignedSubwords(split.ids, offsets, n_prefix, at, owners)
 
     def _with_spaces(self, words):
-        """Return words with a space before all but the first, and the empty ones."""
+        """Return words with a space before each, except the first and empty ones."""
         words = list(words)
         first = next((i for i, word in enumerate(words) if word), len(words))
         return [
@@ -330,8 +337,8 @@ class Aligner:
 def _texts_and_spans(sentences):
     """Return the texts of sentences, the spans of all words, and the words per text.
 
-    Words are joined by spaces. Spans have shape (n_words, 2), and are -1 for words of
-    no characters or that are not in the text.
+    Words are joined by spaces. Spans have shape (n_words, 2), and are -1 for empty
+    words and words that are not in the text.
     """
     if sentences and isinstance(sentences[0], OriginalText):
         spans = np.frombuffer(b"".join(s.span_bytes for s in sentences), np.int32)
@@ -364,7 +371,7 @@ def _has_offsets(tokenizer):
 
 
 def _space_of(tokenizer):
-    """Return "" or " ": the string before a word that gives its pieces in a text."""
+    """Return "" or " ", whichever before a single word gives its pieces in a text."""
     whole = split_texts(tokenizer, [" ".join(_PROBE_WORDS)]).ids
     for space in ("", " "):
         parts = [_PROBE_WORDS[0], *(space + word for word in _PROBE_WORDS[1:])]
@@ -373,8 +380,8 @@ def _space_of(tokenizer):
     return ""
 
 
-def _frame_of(tokenizer):
-    """Return the Frame of a tokenizer, read off an encoded probe."""
+def _special_tokens_of(tokenizer):
+    """Return the SpecialTokens that a tokenizer adds to a probe."""
     probe, inner = _probe(tokenizer)
     encoded = tokenizer(probe, verbose=False)
     ids = list(encoded["input_ids"])
@@ -392,7 +399,7 @@ def _frame_of(tokenizer):
     place = ids.index(cls) if cls is not None and cls in ids else None
     if place is not None and place >= stop:
         place -= len(ids)
-    return Frame(
+    return SpecialTokens(
         left=tuple(framed[:start]),
         right=tuple(framed[stop:]),
         type=types[start],
@@ -415,9 +422,9 @@ def _probe(tokenizer):
 
 
 def _with_next(text, offsets):
-    """Return offsets in which a piece that is a space extends to the next word.
+    """Extend the offsets of pieces that are a space to the next word.
 
-    Some tokenizers trim spaces from offsets, so that such a piece is empty.
+    Some tokenizers trim spaces from offsets, which makes such pieces empty.
     """
     starts, stops = offsets.T
     stops = np.maximum(stops, starts + 1)
@@ -435,7 +442,7 @@ def encodable(text):
 
 
 def are_readable(ids, offsets, tokenizer):
-    """Return per word, with pieces at its offsets, whether one is known."""
+    """Return per word, whose pieces are at `offsets`, whether one of them is known."""
     unknown = tokenizer.unk_token_id
     # SentencePiece splits off the mark of a space before an unknown word.
     nothing = [unknown, *tokenizer.convert_tokens_to_ids(["\u2581", "\u0120"])]
@@ -448,7 +455,8 @@ def are_readable(ids, offsets, tokenizer):
 def readable_types(tokens, aligner):
     """Return per type whether the tokenizer knows a piece of it, (n_types,) bool.
 
-    A type is readable as it is or as its text spells it. Warns if most tokens are not.
+    A type may be readable as it is or as its text spells it. A warning is issued if
+    most tokens are not readable.
     """
     readable = aligner.readable(tokens.types.tolist())
     if tokens.texts is not None and not readable.all():

@@ -384,7 +384,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
                 f"output={self.output!r} returns hidden states."
             )
         self.prompt_ = self._resolve_prompt(use_default=False)
-        if self.output_ == "cls" and self._aligner.frame.cls is None:
+        if self.output_ == "cls" and self._aligner.special.cls is None:
             raise ValueError(
                 "output='cls' requires a classification token, but this tokenizer adds "
                 "none to a text. Use output='mean'."

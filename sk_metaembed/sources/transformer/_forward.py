@@ -81,7 +81,7 @@ class ForwardPass:
         with self.model.lock:
             pieces = self.aligner.encode(sentences, as_text=not by_word)
         windows = windows_of(
-            pieces, self.aligner.frame, self.limit, truncate=self.truncate
+            pieces, self.aligner.special, self.limit, truncate=self.truncate
         )
         owners = windows.sentences
         sizes = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
@@ -119,7 +119,7 @@ class ForwardPass:
         # In this order, batches are slices.
         order = np.argsort(-np.diff(windows.offsets), kind="stable")
         windows, progress = windows.take(order), progress[order]
-        cls = self.aligner.frame.cls
+        cls = self.aligner.special.cls
         pieces = pooled_pieces(windows, order, self.spec.output, cls)
 
         def forward(batch):
@@ -329,7 +329,7 @@ class Windows(NamedTuple):
         return Windows(*taken, self.positions[used], self.words[used], uses)
 
 
-def windows_of(pieces, frame, limit, *, truncate=False):
+def windows_of(pieces, special, limit, *, truncate=False):
     """Return the Windows of sentences; one without pieces has none.
 
     `limit` is the maximum number of pieces per window, special tokens and prefix
@@ -337,17 +337,17 @@ def windows_of(pieces, frame, limit, *, truncate=False):
     tokenizer cuts texts on the left.
     """
     n_body = np.diff(pieces.offsets) - pieces.n_prefix
-    spans = window_spans(n_body, _capacities(n_body, pieces.n_prefix, frame, limit))
+    spans = window_spans(n_body, _capacities(n_body, pieces.n_prefix, special, limit))
     if truncate:
-        spans = spans.one_per_sentence(last=frame.cuts_left)
-    ids, types, offsets = _framed(pieces, spans, frame)
+        spans = spans.one_per_sentence(last=special.cuts_left)
+    ids, types, offsets = _with_special(pieces, spans, special)
     owners = np.searchsorted(pieces.offsets, pieces.at, "right") - 1
     at = pieces.at - (pieces.offsets[:-1] + pieces.n_prefix)[owners]
     windows = best_windows(pieces.words, at, owners, spans)
     inside = (at >= spans.starts[windows]) & (at < spans.stops[windows])
     used = np.flatnonzero(inside)
     used = used[np.argsort(windows[used], kind="stable")]
-    positions = at - spans.starts[windows] + len(frame.left) + pieces.n_prefix[owners]
+    positions = at - spans.starts[windows] + len(special.left) + pieces.n_prefix[owners]
     uses = offsets_of(np.bincount(windows[used], minlength=len(spans.starts)))
     return Windows(
         *(spans.sentences, ids, types, offsets),
@@ -355,11 +355,11 @@ def windows_of(pieces, frame, limit, *, truncate=False):
     )
 
 
-def _capacities(n_body, n_prefix, frame, limit):
+def _capacities(n_body, n_prefix, special, limit):
     """Return how many pieces fit between special tokens and prefix, per sentence."""
     if limit is None:
         return np.maximum(n_body, 1)
-    n_special = len(frame.left) + len(frame.right)
+    n_special = len(special.left) + len(special.right)
     capacities = limit - n_special - n_prefix
     full = np.flatnonzero((capacities < 1) & (n_body > 0))
     if len(full):
@@ -371,11 +371,11 @@ def _capacities(n_body, n_prefix, frame, limit):
     return np.maximum(capacities, 1)
 
 
-def _framed(pieces, spans, frame):
+def _with_special(pieces, spans, special):
     """Return ids and types of windows with special tokens and prefix, and offsets."""
     left, right = (
         np.array(part, dtype=np.int64).reshape(-1, 2)
-        for part in (frame.left, frame.right)
+        for part in (special.left, special.right)
     )
     n_prefix, begins = pieces.n_prefix[spans.sentences], pieces.offsets[spans.sentences]
     sizes = np.column_stack([n_prefix, spans.stops - spans.starts])
@@ -388,9 +388,9 @@ def _framed(pieces, spans, frame):
     ids = np.empty(len(own), np.int64)
     ids[own] = pieces.ids[ranges(starts.ravel(), sizes.ravel())]
     ids[head], ids[tail] = left[:, 0], right[:, 0]
-    if not frame.typed:
+    if not special.typed:
         return ids, None, offsets
-    types = np.full(len(own), frame.type)
+    types = np.full(len(own), special.type)
     types[head], types[tail] = left[:, 1], right[:, 1]
     return ids, types, offsets
 
@@ -519,7 +519,7 @@ def pieces_beyond(sentences, aligner, limit, *, as_text):
         return beyond
     pieces = aligner.encode([sentences[i] for i in long], as_text=as_text)
     n_body = np.diff(pieces.offsets) - pieces.n_prefix
-    capacities = _capacities(n_body, pieces.n_prefix, aligner.frame, limit)
+    capacities = _capacities(n_body, pieces.n_prefix, aligner.special, limit)
     beyond[long] = np.maximum(0, n_body - capacities)
     return beyond
 

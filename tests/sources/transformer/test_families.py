@@ -233,7 +233,7 @@ def test_pieces_of_the_text_are_assigned_to_its_words(kind):
     assert spaced.ids.tolist() == pieces.ids.tolist()
     assert (spaced.words - 1).tolist() == pieces.words.tolist()
     whole = tokenizer(" ".join(words))
-    left, right = aligner.frame.left, aligner.frame.right
+    left, right = aligner.special.left, aligner.special.right
     ids = [*(i for i, _ in left), *pieces.ids, *(i for i, _ in right)]
     assert ids == whole["input_ids"]
     for i, word in enumerate(words):
