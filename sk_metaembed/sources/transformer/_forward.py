@@ -148,10 +148,10 @@ class ForwardPass:
         return [array.cpu().numpy() for array in arrays], known
 
     def _arrays(self, n_rows, pooled):
-        """Return arrays of any content for the vectors of all rows, one per kind.
+        """Return uninitialized arrays for the vectors of all rows, one per kind.
 
-        They share the memory of earlier calls: first use of new memory takes as long
-        as all other work on a row.
+        They share the memory of earlier calls, because new memory for each slice costs
+        page faults.
         """
         if not self._buffers or len(self._buffers[0]) < n_rows:
             # Vectors of texts stay on a GPU: copying them would wait for each batch.
@@ -200,12 +200,12 @@ class PooledPieces(NamedTuple):
     """The pieces that are pooled into rows of vectors, row by row."""
 
     windows: np.ndarray  # the window of each piece
-    positions: np.ndarray  # the position of each piece there
-    offsets: np.ndarray  # where the pieces of each row begin, and the end
-    rows: np.ndarray
+    positions: np.ndarray  # the position of each piece in its window
+    offsets: np.ndarray  # pieces of a row are at offsets[i]:offsets[i + 1]
+    rows: np.ndarray  # the row that these pieces are pooled into
 
     def part(self, start, stop):
-        """Return those in some of the windows."""
+        """Return the pieces in the windows from `start` to `stop`."""
         begin, end = np.searchsorted(self.windows, (start, stop))
         first, last = np.searchsorted(self.offsets, (begin, end))
         return PooledPieces(
@@ -223,8 +223,8 @@ def pooled_pieces(windows, rows, output, cls):
     ----------
     windows : Windows
     rows : ndarray of int, shape (n_windows,)
-        For vectors of texts, the row of each window. Those of a text are adjacent. The
-        rows of words are their numbers in `windows`.
+        For vectors of texts, the row of each window; windows of a text are adjacent.
+        Words have the rows that `windows` contains.
     output : {"words", "cls", "mean", "sentence"}
     cls : int or None
         Index of the classification token.
@@ -245,7 +245,7 @@ def pooled_pieces(windows, rows, output, cls):
 
 
 def _window_means(vectors, owners, n_texts):
-    """Return the mean over the windows of each text, which are equally long."""
+    """Return the mean over the windows of each text, all of which are equally long."""
     sums = np.zeros((n_texts, vectors.shape[1]))
     np.add.at(sums, owners, vectors)
     counts = np.bincount(owners, minlength=n_texts)
@@ -261,7 +261,7 @@ def pool_pieces(states, places, offsets, mode):
     places : tensor of int, shape (n_pieces,)
         Rows of `states`, grouped by word.
     offsets : tensor of int, shape (n_words + 1,)
-        Where the places of each word begin, and the end.
+        The places of word i are ``places[offsets[i]:offsets[i + 1]]``.
     mode : {"first", "last", "mean", "max"}
 
     Examples
