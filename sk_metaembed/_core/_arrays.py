@@ -172,8 +172,11 @@ def pair_features(u, v, features=PAIR_FEATURES):
 
 
 def n_odd_rows(n_rows):
-    """Return how many rows are too few to decide how all rows are read: one in 50."""
-    return n_rows // 50
+    """Return how many rows are too few to decide how all rows are read.
+
+    One in 50, and one of fewer rows, unless that is more than a tenth.
+    """
+    return max(n_rows // 50, int(n_rows >= 10))
 
 
 def length_limit(norms):

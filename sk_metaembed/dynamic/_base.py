@@ -118,7 +118,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         token or n-gram, `TrainableCharacters` word vectors from characters;
         `TrainableTransformer` wraps a `TransformerEmbedding`. None is
         ``TrainableTokens()`` if X has no blocks, but texts, token lists or
-        TokenSequences, with `TrainablePositions` if 98 % have the same length.
+        TokenSequences, with `TrainablePositions` if all but one in 50 have the same
+        length.
     projection_dim : int or None, default=256
         Dimension that all sources are projected to; 32 to 64 suffice for a few thousand
         short texts. None mixes the vectors without projection; their dimensions must

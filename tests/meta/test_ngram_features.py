@@ -184,11 +184,11 @@ def test_order_of_many_different_tokens_is_not_read():
 
 
 @pytest.mark.parametrize("n_others", [700, 1500])
-@pytest.mark.parametrize("place", [0, 70])
-def test_odd_rows_do_not_decide_whether_order_is_read(n_others, place):
+@pytest.mark.parametrize(("n_rows", "place"), [(70, 0), (70, 70), (12, 3)])
+def test_odd_rows_do_not_decide_whether_order_is_read(n_others, n_rows, place):
     odd = [f"x{i}" for i in range(n_others)]
     of_order = {"ngrams", "positions"}
-    rows = [[*"acgt"] * 5] * 70
+    rows = [[*"acgt"] * 5] * n_rows
     assert of_order < {*token_features(tokens([*rows[place:], odd, *rows[:place]]))}
     rows = [[f"{i}w{j}" for j in range(10)] for i in range(70)]
     repeated = ["a"] * 20_000
