@@ -92,7 +92,7 @@ def report_html(pipeline, rows, X, y, comparison, suspicious, options):
 
 
 def _meaning(comparison, y):
-    """Return what the score means."""
+    """Return the sentence that explains the score."""
     most_frequent = pd.Series(y).value_counts(normalize=True).iloc[0]
     meaning = _MEANINGS.get(comparison.metric, f"The score is {comparison.metric}.")
     meaning = meaning.format(most_frequent=most_frequent)

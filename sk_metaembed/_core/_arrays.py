@@ -174,7 +174,7 @@ def pair_features(u, v, features=PAIR_FEATURES):
 def n_odd_rows(n_rows):
     """Return how many rows are too few to decide how all rows are read.
 
-    One in 50, and one of fewer rows, unless that is more than a tenth.
+    One row in 50 and, of 10 rows or more, at least one.
     """
     return max(n_rows // 50, int(n_rows >= 10))
 

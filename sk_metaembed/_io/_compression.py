@@ -16,7 +16,7 @@ _HARMLESS = 1 << 28  # bytes
 
 
 def is_decompression_bomb(unpacked, packed):
-    """Return whether so few bytes unpack to so many that the file must be malicious.
+    """Return whether data unpacks to so many bytes that the file must be malicious.
 
     >>> is_decompression_bomb(10**9, 10**8), is_decompression_bomb(10**9, 10**6)
     (False, True)

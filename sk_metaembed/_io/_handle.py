@@ -111,7 +111,7 @@ class Handle:
     Parameters
     ----------
     keep : int
-        Of the subclass: how many handles stay open without a user.
+        How many unused handles stay open; ``class Subclass(Handle, keep=...)``.
 
     Attributes
     ----------

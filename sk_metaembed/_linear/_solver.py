@@ -43,7 +43,7 @@ class Solution(NamedTuple):
     coef : ndarray of shape (n_features, n_problems, n_columns)
     intercept : ndarray of shape (n_problems, n_columns)
     decisions : ndarray of shape (n_rows, n_problems, n_columns)
-        Of all rows, also those of weight 0.
+        Decision values of all rows, including rows of weight 0.
     """
 
     coef: np.ndarray
@@ -80,7 +80,7 @@ class Problems:
         ----------
         penalty : float
         start : Solution, default=None
-            That of the same problems for another penalty, to start from.
+            Where the iterations start: the solution for another penalty.
         problems : sequence of int, default=None
             The numbers of the problems to solve. None means all.
         """

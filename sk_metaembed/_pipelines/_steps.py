@@ -28,7 +28,7 @@ def find_step(estimator, X, predicate):
         The step itself, or a Pipeline or search around it, at any depth.
     X : input of the estimator
     predicate : callable
-        From a step to a bool.
+        Takes a step and returns a bool.
 
     Returns
     -------
@@ -199,7 +199,8 @@ def lookup_vectors(embedding, words):
         sequence. If it ends in a predictor, the output of the steps before it is used.
         Or a `WordVectors`, gensim's KeyedVectors, or a mapping from words to vectors.
     words : sequence of str, length n
-        May repeat, and be in another Unicode form than those of a store or mapping.
+        Words may repeat, and may be in another Unicode form than in the store or
+        mapping.
 
     Returns
     -------

@@ -30,9 +30,10 @@ class Folds(NamedTuple):
         Whether a model has not seen the row. The only rows of a class are in every
         training part.
     groups : ndarray of shape (n_rows,) or None
-        Those passed by the user, for models with folds of their own.
+        The groups that the user passed, for models with folds of their own.
     units : ndarray of shape (n_rows,)
-        Rows of one unit stay together: those of one group, or equal rows.
+        The unit of each row. Rows of one group, or equal rows without groups, are one
+        unit and stay together.
     """
 
     pairs: list
@@ -41,10 +42,9 @@ class Folds(NamedTuple):
     units: np.ndarray
 
     @property
-    def large(self):
-        """The first pair, if it is large enough to choose a model by; else None."""
-        is_large = self.pairs and len(self.pairs[0][1]) >= _ENOUGH_ROWS
-        return self.pairs[0] if is_large else None
+    def first_is_large(self):
+        """Whether the first fold holds out enough rows to choose a penalty by."""
+        return len(self.pairs) > 0 and len(self.pairs[0][1]) >= _ENOUGH_ROWS
 
 
 def make_folds(cv, target, groups, copies, random_state):

@@ -64,16 +64,16 @@ class LinearFit:
     def _solve(self):
         """Choose the penalty, and set the solutions for it."""
         pairs, penalties = self._folds.pairs, self._penalties
-        self.row_losses, n_all = None, len(pairs)
+        self.row_losses, n_folds = None, len(pairs)
         if not pairs or len(penalties) == 1:
             place = len(penalties) // 2
             solutions = [self._problems.solve(penalties[place])]
-            self._keep(place, solutions[0], [*range(n_all)])
+            self._keep(place, solutions[0], [*range(n_folds)])
             if pairs:
                 self.row_losses = self._losses_of_folds(solutions[0])
-        elif self._folds.large is not None:
+        elif self._folds.first_is_large:
             place, first, self.row_losses = self._first_minimum()
-            rest = [*range(1, n_all + 1)]
+            rest = [*range(1, n_folds + 1)]
             others = self._problems.solve(penalties[place], problems=rest)
             self._keep(place, others, rest[:-1])
             test = pairs[0][1]
@@ -85,13 +85,13 @@ class LinearFit:
                 solutions.append(start)
             row_losses = np.stack([self._losses_of_folds(each) for each in solutions])
             place = _nearest_to_default(row_losses)
-            self._keep(place, solutions[place], [*range(n_all)])
+            self._keep(place, solutions[place], [*range(n_folds)])
             self.row_losses = row_losses[place]
 
     def _first_minimum(self):
-        """Return the first place before the loss of one fold stops falling.
+        """Return the place of a penalty, its solution, and losses in the first fold.
 
-        Returns its solution and losses too. If the loss only falls, it is the last.
+        It is the last penalty before the loss stops falling.
         """
         test, best, start = self._folds.pairs[0][1], None, None
         for place, penalty in enumerate(self._penalties):
@@ -119,7 +119,11 @@ class LinearFit:
         return row_losses * self._row_weights[test]
 
     def _keep(self, place, solution, folds):
-        """Keep the last problem of a solution, which is that of all rows."""
+        """Store the penalty, the model of all rows, and decision values out of fold.
+
+        The last problem of the solution has all rows, the i-th one those outside of
+        fold ``folds[i]``.
+        """
         self._penalty = self._penalties[place]
         self._coef, self._intercept = solution.coef[:, -1], solution.intercept[-1]
         self._decisions = solution.decisions[:, -1].copy()
@@ -128,7 +132,7 @@ class LinearFit:
             self._decisions[test] = solution.decisions[test, i]
 
     def decisions(self):
-        """Return decision values out of fold, less the center, (n_rows, n_columns)."""
+        """Return decision values out of fold minus the center, (n_rows, n_columns)."""
         return self._decisions.astype(np.float64) * self._target.scale
 
     def model(self):
@@ -196,8 +200,9 @@ def _estimator(target, penalty, coef, intercept):
 class LabelRegression(ClassifierMixin, BaseEstimator):
     """A logistic regression per column of an indicator matrix.
 
-    Not public. The solution for a label is that of `LogisticRegression`. The log odds
-    of a label that all rows or no rows have are those after adding a row of each kind.
+    Not public. Each label has the solution of `LogisticRegression`. If all rows or no
+    rows have a label, its log odds are computed as if there were one more row with it
+    and one more without it.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class TrainingRows:
     kept : ndarray of int, shape (n_kept,)
         The rows of X with a weight above 0. All other attributes are of these rows.
     target : Target
-        With its rows.
+        The target of these rows.
     sample_weight : ndarray of shape (n_kept,) or None
         The weights of rows times those of their classes.
     groups : ndarray of shape (n_kept,) or None
@@ -79,6 +79,7 @@ class TrainingRows:
             groups = None if groups is None else groups[self.kept]
         n_kept = len(self.kept)
         self.target = read_target(y, n_kept, kind, sample_weight, n_absent)
+        # Scores do not count the weights of classes.
         self._score_weight, self.groups, self._cv = sample_weight, groups, cv
         self.sample_weight = with_class_weights(
             class_weight, self.target.y, sample_weight

@@ -39,7 +39,7 @@ def check_predictor(estimator, kind, name):
     estimator : object
     kind : {"classifier", "regressor"}
     name : str
-        Of the estimator, for the message.
+        Name of the estimator in the message.
     """
     is_kind = is_classifier if kind == "classifier" else is_regressor
     remedy = (
@@ -135,7 +135,8 @@ class SortedClassifier(ClassifierMixin, BaseEstimator):
 def class_decisions(model, X, classes):
     """Return the log odds or other decision values of a fitted classifier, float64.
 
-    Those of `decision_function`, or else logarithms of probabilities.
+    The output of `decision_function` if the classifier has it, else the logarithms of
+    its probabilities.
 
     Parameters
     ----------

@@ -333,8 +333,8 @@ class MultilabelTarget(Target):
     def weight_decay(self, noise):
         """Return the weight decay of a network.
 
-        Gradients are means over labels, so it is that of as many classes, divided by
-        their number.
+        It is the weight decay for as many classes, divided by the number of labels,
+        because gradients are means over labels.
         """
         return 0.1 * noise**3 * _share_of_decay(self.n_outputs) / self.n_outputs
 
@@ -367,7 +367,7 @@ class NumberTarget(Target):
         return ((y - self.center) / self.scale).astype(np.float32)
 
     def to_columns(self, y):
-        """Return the numbers less the center."""
+        """Return the numbers minus the center."""
         return y.reshape(len(y), -1) - self.center
 
     def inverse_link(self, decisions):

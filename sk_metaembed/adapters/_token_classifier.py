@@ -223,7 +223,7 @@ class TokenClassifier(
         model = self.estimator_
         with errors_of_model("estimator", model):
             if not len(positions):
-                # Classifiers raise an error for no rows; a row of zeros has the shape.
+                # Classifiers refuse empty input: a row of zeros gives the shape.
                 zeros = np.zeros((1, self._n_features()), dtype=np.float32)
                 return read(model, zeros, self.classes_)[:0], places
             parts = [

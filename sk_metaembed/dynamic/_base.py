@@ -84,7 +84,7 @@ _OPTION_CONSTRAINTS = {
 # Chosen on development parts by `benchmarks/dynamic_defaults.py`.
 MAX_EPOCHS, STEPS_PER_OUTPUT = 100, 16
 MIN_BATCH_SIZE, MAX_BATCH_SIZE = 32, 256
-# Above so many rows, the size of batches grows with the square root of their number.
+# With more rows, the size of batches grows with the square root of their number.
 ROWS_OF_SMALL_BATCHES = 2500
 
 
@@ -408,8 +408,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             self.classes_ = self._target.classes
         codes = self._target.encode(y)
         data = X, codes, self._weights_in_loss(weights, codes)
-        # The target of a tagger stores the tags that only y_val has, which its weights
-        # and its held-out score need.
+        # Afterwards a tagger's target also knows the tags that only y_val has, which
+        # the held-out score needs.
         held_out = self._read_validation(X_val, y_val)
 
         # How: on which device, with which rows in a batch, for how long.
@@ -425,8 +425,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             n_epochs = self._choose_n_epochs(n_batches, valid_set)
             seed = random.randint(np.iinfo(np.int32).max)
 
-            # A linear model has a share in the outputs, and says how noisy y is, which
-            # the weight decay of the network follows. The network is trained by skorch.
+            # A linear model is fitted first: it is added to the outputs of the network,
+            # and the weight decay of the network depends on how much it explains of y.
             with reported_fit(self, X, y, n_epochs) as tasks:
                 linear = self._fit_linear_model(*data, train_set.rows)
                 self._linear_model, self.linear_share_, weight_decay = linear
@@ -503,11 +503,12 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         self._reads_pairs = isinstance(X, SequencePairs)
         self._trainable_sources = PreparedSources(trainable_pairs(self, X), tokens)
         self.dims_in_ = {block.name: block.dim for block in blocks}
+        network_options, _ = self._read_options()
         check_dims(
             self.dims_in_,
             self._trainable_sources,
             self.projection_dim,
-            self._read_options()[0]["layer_norm"],
+            network_options["layer_norm"],
         )
 
     def _weights_in_loss(self, weights, codes):
@@ -535,7 +536,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                 groups = equal_rows(data[0])
                 if groups is not None and (groups == groups[0]).all():
                     groups = None  # vectors of equal sequences can differ
-            fraction = self._read_options()[1]["validation_fraction"]
+            _, train_options = self._read_options()
+            fraction = train_options["validation_fraction"]
             parts = split_rows(train_set.rows, labels, groups, fraction, random)
             if parts is not None:
                 train_set, valid_set = [replace(train_set, rows=part) for part in parts]
@@ -636,7 +638,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     def _network_parameters(self):
         """Return the parameters that all networks have."""
-        options, trainable = self._read_options()[0], self._trainable_sources
+        (options, _), trainable = self._read_options(), self._trainable_sources
         names = "projection_dim", "attention", "encoder", "embedding_dropout"
         of_mixer = "gate", "activation", "layer_norm", "mixer", "encoder_dropout"
         return {
@@ -734,8 +736,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         """Return the weight of each source at each token.
 
         The network mixes sources with these weights. They show how much a source
-        contributes to its outputs, beside which predictors have those of a linear model
-        with the share `linear_share_`, and not how much it helps. With
+        contributes to the outputs of the network, not how much it helps. Predictors
+        add the outputs of a linear model with the share `linear_share_`. With
         ``attention="context"`` the weights of a word differ between sequences. With the
         default `mixer` they are means over the dimensions.
 

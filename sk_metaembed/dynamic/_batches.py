@@ -60,7 +60,7 @@ class Steps:
     Attributes
     ----------
     tokens : slice
-        Their tokens in the batch.
+        The tokens of these sequences in the batch.
     forward_index, backward_index : int64 tensor of shape (max_length, n_sequences)
         The token at each step, read from the start or the end of each sequence.
     forward_position, backward_position : int64 tensor of shape (n_tokens,)
@@ -215,7 +215,7 @@ class Batch:
     pieces : list
         The inputs of the networks of trainable sources.
     pieces_index : list of int64 tensor of shape (n_tokens,)
-        As `index`, in the outputs of these networks.
+        The row of each token in the outputs of these networks.
     joint : int64 tensor of shape (n_tokens,) or None
         If sources have different types, such as tokens and positions, and tokens
         repeat combinations of them: the combination of each token.
@@ -356,13 +356,16 @@ class SequenceData:
         lengths, made = np.diff(offsets), {}
         read, joint = positions, None
         if self._joint_codes is not None:
-            own = self._joint_codes[positions]
-            _, first, index = np.unique(own, return_index=True, return_inverse=True)
+            joint_codes = self._joint_codes[positions]
+            _, first, index = np.unique(
+                joint_codes, return_index=True, return_inverse=True
+            )
             if _TOKENS_PER_COMBINATION * len(first) <= len(positions):
                 read, joint = positions[first], self.send(index)
 
         def places(level, codes=self.codes):
             """Return the rows of a level in this batch, and the row of each token."""
+            # Trainable sources may have other types than the blocks, with own codes.
             key = level, id(codes) if level == "type" else None
             if key not in made:
                 if level == "token":
@@ -380,7 +383,7 @@ class SequenceData:
         return replace(self._batch(places, rows, sequences, grid), joint=joint)
 
     def _distinct_combinations(self):
-        """Return the number of each token's combination of types, or None.
+        """Return the code of each token's combination of types, or None.
 
         None if all sources have the same types, or one has vectors of tokens or
         sequences.
@@ -488,11 +491,12 @@ class SequenceData:
         rows = self.tokens.segment_ids()[self.known_at("token")]
         return np.bincount(rows, minlength=len(self.tokens)) > 0
 
-    def _spread(self, known, own, codes, level):
-        """Return the known rows of the level `own` at the same or a finer level."""
-        if own == level:
+    def _spread(self, known, known_level, codes, level):
+        """Return the known rows of a level as those of the same or a finer level."""
+        if known_level == level:
             return known
-        return known[self.tokens.segment_ids() if own == "sequence" else codes]
+        is_sequence = known_level == "sequence"
+        return known[self.tokens.segment_ids() if is_sequence else codes]
 
 
 @dataclass(frozen=True, eq=False)

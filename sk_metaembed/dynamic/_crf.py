@@ -47,7 +47,7 @@ class Chain(NamedTuple):
     Attributes
     ----------
     transitions : float32 tensor of shape (n_tags, n_tags)
-        From the tag of the row to the tag of the column.
+        Score of the transition from the tag of the row to the tag of the column.
     starts, ends : float32 tensors of shape (n_tags,)
         Scores of the first and the last tag of a sentence.
     """
@@ -149,7 +149,7 @@ def tag_probabilities(scores, chain, grid):
 
 
 def _marginals(chain, scores, steps):
-    """Return `tag_probabilities` of the tokens of some `Steps`."""
+    """Return the `tag_probabilities` of the tokens in a `Steps`."""
     ahead = _lookahead(scores, chain, steps)
     given = torch.zeros_like(ahead.before)
     given.flatten(0, 1)[steps.backward_position, -1] = _is_first(steps).double()
@@ -166,7 +166,7 @@ def best_tags(scores, chain, grid):
 
 
 def _best_path(chain, scores, steps):
-    """Return `best_tags` of the tokens of some `Steps`."""
+    """Return the `best_tags` of the tokens in a `Steps`."""
     # In float64, because the sums of a long sentence are large. Sentences are the last
     # axis, along which processors compute in parallel.
     columns = scores.T.double()[:, steps.backward_index].unbind(dim=1)
@@ -185,7 +185,7 @@ def _best_path(chain, scores, steps):
 
 
 def _lookahead(scores, chain, steps):
-    """Return the `_Lookahead` of the tokens of some `Steps`, one or more."""
+    """Return the `_Lookahead` of the tokens in a `Steps`, which has at least one."""
     pairs = torch.cat([chain.transitions, chain.starts[None]]).double()
     pairs = pairs - pairs.amax()
     rates = _softened(pairs).exp_()
@@ -388,9 +388,10 @@ def _penalties(allowed):
 class TagLoss(nn.Module):
     """The weighted sum over tokens of the negative log-probability of their tags.
 
-    It is divided by the number of sentences. Their mean weight, the sum of those of
-    their tokens, is 1 over the data set, so that the mean over all batches is the
-    weighted mean over tokens, though batches have sentences of similar length.
+    The sum is divided by the number of sentences. The weight of a sentence is the sum
+    of the weights of its tokens, and its mean over the data set is 1. The mean over all
+    batches is therefore the weighted mean over tokens, although the sentences of a
+    batch have similar lengths.
 
     Parameters
     ----------

@@ -88,11 +88,12 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     ``network_options={"activation": None, "mixer": "published"}``.
 
     A classifier behind the net is fitted on vectors that are adapted to its own labels:
-    a net that fits the training data too well makes it overconfident, trees above all.
+    a net that fits the training data too well makes it overconfident, in particular if
+    it consists of trees.
     The pipeline's probabilities are then not calibrated; `DynamicMetaClassifier`, or
     scikit-learn's `CalibratedClassifierCV` of the whole pipeline, avoids this. Vectors
-    from other folds would not: each network has dimensions of its own, so that a
-    classifier cannot read those of several. Out-of-fold predictions come from a
+    from other folds would not help: the dimensions of two networks differ, so that one
+    classifier cannot read both. Out-of-fold predictions come from a
     `StackedMetaClassifier` with a network among its `models`.
 
     References
@@ -190,7 +191,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         """Train, and transform the same sequences.
 
         What is fitted on the output sees vectors that are adapted to their labels.
-        Networks that have not seen them would not help: each has dimensions of its own.
+        Networks of other folds would not help, because their dimensions differ.
         For predictions of rows that are left out, make a predictor a member of a stack:
         ``StackedMetaClassifier(models=[("net", DynamicMetaClassifier())])``.
 

@@ -72,7 +72,7 @@ class MaskedLSTM(nn.Module):
         return grid.map_steps(self._states, tokens)
 
     def _states(self, tokens, steps):
-        """Return the states at the tokens of some `Steps`."""
+        """Return the states of the tokens in a `Steps`."""
         directions = (
             (self.forward_lstm, steps.forward_index, steps.forward_position),
             (self.backward_lstm, steps.backward_index, steps.backward_position),
@@ -206,7 +206,7 @@ class BiLSTM(nn.Module):
     dims : tuple of int
         Sizes of one direction.
     dropout : float
-        On the input of each layer.
+        Rate of dropout on the input of each layer.
     """
 
     reads_types = False
@@ -243,7 +243,7 @@ class GRUEncoder(nn.Module):
     dim_in : int
     dims : tuple of int
     dropout : float
-        On the input of each layer.
+        Rate of dropout on the input of each layer.
     """
 
     reads_types = False
@@ -263,7 +263,7 @@ class GRUEncoder(nn.Module):
         return or_zeros(torch.cat(ends), grid)
 
     def _ends(self, tokens, steps):
-        """Return the last states of the sequences of some `Steps`."""
+        """Return the last state of each sequence in a `Steps`."""
         if len(tokens) == 0:
             return tokens.new_zeros(len(steps.last), self.dim)
         states = _columns(tokens, steps.forward_index)
@@ -275,8 +275,9 @@ class GRUEncoder(nn.Module):
 class Convolution(nn.Module):
     """Filters of one width over the tokens of a batch, and a ReLU.
 
-    The window of a token of width 3 holds it and one neighbor on each side, that of
-    width 4 another one after it, as with ``padding="same"`` of `torch.nn.Conv1d`.
+    A window of width 3 contains a token and its two neighbors. A window of width 4 also
+    contains the next token to the right, as with ``padding="same"`` in
+    `torch.nn.Conv1d`.
 
     Parameters
     ----------
@@ -340,7 +341,7 @@ class Convolutions(nn.Module):
     widths : tuple of int
         Each layer has all of them.
     dropout : float
-        On the input of each layer.
+        Rate of dropout on the input of each layer.
     """
 
     def __init__(self, dim_in, dims, widths, dropout):
@@ -398,9 +399,9 @@ def make_encoder(name, dim_in, dims, widths, dropout):
     dims : tuple of int
         Sizes of the layers; ignored by pools.
     widths : tuple of int
-        Of convolutions.
+        Widths of the convolutions.
     dropout : float
-        On the input of each layer.
+        Rate of dropout on the input of each layer.
     """
     if name in _POOLS:
         return _POOLS[name](dim_in)

@@ -32,7 +32,7 @@ class PreparedSources:
     dims : dict of str to int
         Dimension of each kind of vectors, by its name among all sources.
     levels : list of str
-        Their levels.
+        Level of each kind of vectors.
     """
 
     def __init__(self, pairs, tokens):

@@ -1,8 +1,8 @@
 """A linear model of mean vectors and n-grams, with which a network is averaged.
 
-What it explains of rows that it has not seen, which ridge regression computes exactly,
-tells how noisy the targets are: the weight decay of the network and its share of the
-outputs follow from it.
+Its leave-one-out R2, which ridge regression computes exactly, measures how noisy the
+targets are. The weight decay of the network and the share of this model in the outputs
+depend on it.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ from ._inputs import tokens_and_blocks
 from ._ridge import leave_one_out, merged_copies, ridge
 from ._standardization import standardization
 
-# Rows on which the penalty and the share of the words are chosen, rows of the fit, and
-# the most frequent words.
+# The numbers of rows on which the penalty and the share of words are chosen, of rows of
+# the fit, and of n-grams per length, at most.
 MAX_ROWS, MAX_ROWS_OF_FIT, _MAX_WORDS = 1000, 100_000, 20_000
 _WORD_SHARES = (0, 0.25, 0.5, 0.75, 1)
 _NGRAM_LENGTHS = (1, 2, 3)
@@ -59,18 +59,21 @@ class LinearModel:
         data = _Rows(X, codes, weights, rows, target)
         self._standards = data.standards
         self._folds_case = folds_case(data.tokens)
-        tokens = self._counted(data.tokens.compact())
+        tokens = self._without_case(data.tokens.compact())
         ngrams = [learn_ngrams(tokens, length, _MAX_WORDS) for length in _NGRAM_LENGTHS]
-        read = tokens[data.read]
-        features = [_products(ngram_weights(read, each)) for each in ngrams]
+        chosen = tokens[data.chosen]
+        features = [_products(ngram_weights(chosen, each)) for each in ngrams]
         products = [data.products, *features]
-        # Choices of a length of n-grams and their share.
+        # Pairs of a length of n-grams and their share; the length does not matter if
+        # the share is 0.
         shares = _WORD_SHARES if data.standards else (1,)
         choices = [(i, share) for share in shares for i in range(len(ngrams))]
-        choices = [(i, share) for i, share in choices if share or not i]
-        *few, (vectors, *words) = merged_copies(*data.targets_read, products)
+        choices = [(i, share) for i, share in choices if share > 0 or i == 0]
+        *targets, (vectors, *words) = merged_copies(*data.chosen_targets, products)
         tried = [
-            leave_one_out((1 - share) * vectors + share * words[i], *few, _PENALTIES)
+            leave_one_out(
+                (1 - share) * vectors + share * words[i], *targets, _PENALTIES
+            )
             for i, share in choices
         ]
         place = int(np.argmax([each.r2 for each in tried]))
@@ -78,22 +81,22 @@ class LinearModel:
         self._words, parts = ngrams[i], [data.vectors, ngram_weights(tokens, ngrams[i])]
         self.r2, self.r2_of_vectors = best.r2, tried[0].r2 if data.standards else 0.0
         self._r2_of_copies = self.r2_of_vectors if data.standards else self.r2
-        if len(vectors) < len(data.read):
+        if len(vectors) < len(data.chosen):  # there are copies
             own = data.products if data.standards else products[1 + i]
             self._r2_of_copies = data.r2_of_copies(own)
         columns, weights, n_rows = data.columns, data.weights, len(data.columns)
         offset = _outputs_of_means(weights @ columns, n_rows, target)
-        scale = calibrated_scale(best.decisions, offset, *few, target)
+        scale = calibrated_scale(best.decisions, offset, *targets, target)
         factors = (1 - share) ** 0.5, share**0.5
         scaled = [part * np.float32(f) for part, f in zip(parts, factors, strict=True)]
         # The best penalty of a sum over rows does not depend on their number.
-        penalty = best.penalty * len(data.read) / n_rows
+        penalty = best.penalty * len(data.chosen) / n_rows
         coefs, intercepts = ridge(scaled, columns, weights, penalty)
         pairs = zip(coefs, factors, strict=True)
         self._of_vectors, self._of_words = (scale * f * own for own, f in pairs)
         self._intercepts = offset + scale * intercepts
 
-    def _counted(self, tokens):
+    def _without_case(self, tokens):
         return without_case(tokens) if self._folds_case else tokens
 
     def weight_decay(self, target):
@@ -101,22 +104,22 @@ class LinearModel:
         return _weight_decay(self._r2_of_copies, self._n_rows, target)
 
     def share(self, target):
-        """Return the share of this model in the outputs, beside a network.
+        """Return the share of this model in the sum with the outputs of a network.
 
-        It is the larger, the less is explained, above all of many labels, and the more
-        words explain that vectors do not. Without vectors, it is fixed.
+        The share is large if the model explains little, in particular of many labels,
+        and if words explain more than vectors. Without vectors, it is fixed.
         """
         if not self._standards:
             return _SHARE_OF_NGRAMS
         noise = _noise(max(self.r2, self._r2_of_copies)) ** 2
         noise *= min(target.n_outputs / MANY_OUTPUTS, 1)
         words = max(self.r2, 0) - max(self.r2_of_vectors, 0)
-        # Below, differences are those of chance.
+        # A small R2 is chance: a ratio to it would be arbitrary.
         return min(0.2 + 0.7 * noise + words / max(self.r2, 0.05), 0.7)
 
     def outputs(self, X):
         """Return outputs on the scale of a network's, (n_rows, n_outputs)."""
-        words = ngram_weights(self._counted(tokens_and_blocks(X)[0]), self._words)
+        words = ngram_weights(self._without_case(tokens_and_blocks(X)[0]), self._words)
         outputs = self._intercepts + words @ self._of_words
         if not self._standards:
             return outputs
@@ -143,7 +146,7 @@ class _Rows:
     """Rows of a fit: their mean vectors, and those that choose the penalty."""
 
     def __init__(self, X, codes, weights, rows, target):
-        rows = _drawn(rows, min(MAX_ROWS_OF_FIT, _MAX_NUMBERS // target.n_outputs))
+        rows = _subsample(rows, min(MAX_ROWS_OF_FIT, _MAX_NUMBERS // target.n_outputs))
         X, self.columns = X[rows], target.as_columns(codes[rows]).astype(np.float64)
         self.weights = weights[rows] / weights[rows].sum(dtype=np.float64)
         self.tokens, blocks = tokens_and_blocks(X)
@@ -156,14 +159,14 @@ class _Rows:
         self.vectors = np.zeros((len(rows), 0), dtype=np.float32)
         if blocks:
             self.vectors = _mean_vectors(blocks, self.standards)
-        self.read = _drawn(np.arange(len(rows)), MAX_ROWS)
-        self.products = _products(self.vectors[self.read])
-        weights = self.weights[self.read]
-        self.targets_read = self.columns[self.read], weights / weights.sum()
+        self.chosen = _subsample(np.arange(len(rows)), MAX_ROWS)
+        self.products = _products(self.vectors[self.chosen])
+        weights = self.weights[self.chosen]
+        self.chosen_targets = self.columns[self.chosen], weights / weights.sum()
 
     def r2_of_copies(self, products):
         """Return the R2 of rows with given products; copies are left out one by one."""
-        return leave_one_out(products, *self.targets_read, _PENALTIES).r2
+        return leave_one_out(products, *self.chosen_targets, _PENALTIES).r2
 
 
 def _mean_vectors(blocks, standards):
@@ -182,7 +185,7 @@ def _mean_vectors(blocks, standards):
 def calibrated_scale(decisions, offset, columns, weights, target):
     """Return the factor that makes decisions outputs of a target, 1 for numbers.
 
-    That of labels and label sets has the least log loss, summed over columns.
+    For labels and label sets, it minimizes the log loss, summed over columns.
     """
     if not target.is_classification:
         return 1.0
@@ -215,7 +218,7 @@ def _products(part):
     return products if isinstance(products, np.ndarray) else products.toarray()
 
 
-def _drawn(rows, n):
+def _subsample(rows, n):
     """Return n rows drawn at random, in their order, or all if there are fewer.
 
     Rows at equal distances may be of one class, where classes alternate.

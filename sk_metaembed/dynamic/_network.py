@@ -127,9 +127,9 @@ class Mixer(nn.Module):
     def _mix_differences(self, sources, known):
         """Return the same as `mix_rows`, from the differences from the first source.
 
-        A softmax does not change if one score is subtracted from all, and scores are
-        linear: scores of differences save those of one source, and the weight of the
-        first source.
+        A softmax does not change if the score of the first source is subtracted from
+        all scores. Scores are linear, so the remaining ones are scores of differences,
+        and neither a score nor a weight of the first source has to be computed.
         """
         first, *others = sources
         differences = [vectors - first for vectors in others]
@@ -243,7 +243,7 @@ def _softmax_without_first(scores, known):
     Parameters
     ----------
     scores : list of tensor of shape (n_rows, n_weights)
-        Of all sources but the first.
+        The scores of all sources but the first.
     known : bool tensor of shape (n_rows, n_sources)
 
     Returns
@@ -396,7 +396,7 @@ class WeightedLoss(nn.Module):
     Parameters
     ----------
     kind : {"cross-entropy", "binary-cross-entropy", "squared-error"}
-        For one label, a label set, or numbers.
+        The loss of single labels, of sets of labels, or of numbers.
     **options
         In training, keyword arguments of the loss: `label_smoothing` of labels, the
         share of the target that is spread evenly.

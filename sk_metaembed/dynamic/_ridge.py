@@ -21,12 +21,12 @@ class LeaveOneOut(NamedTuple):
     Attributes
     ----------
     r2 : float
-        Over all columns, compared with the mean of the other rows; 0 if the columns do
-        not vary.
+        Computed over all columns, relative to the mean of the other rows; 0 if the
+        columns do not vary.
     penalty : float
         The best of the given ones.
     decisions : ndarray of shape (n_rows, n_outputs)
-        Minus the mean of all rows.
+        Predictions minus the mean of all rows.
     """
 
     r2: float
@@ -52,14 +52,14 @@ def leave_one_out(products, columns, weights, penalties):
     centered = products - means - means[:, None] + weights @ means
     values, axes = np.linalg.eigh(root * centered * root.T)
     values = values.clip(0)
-    # Below, what varies is rounding.
+    # Smaller sums of squares are rounding errors.
     least = max(_ROUNDING * (weights @ products.diagonal()), _TINY)
     penalties = np.multiply(penalties, max(values.sum(), least))
     Y = root * (columns - weights @ columns)
     squares, projected = np.square(axes), axes.T @ Y
 
     def errors(shrinkage):
-        # What is left of a row's residual if the row itself is not fitted.
+        # A row's residual without itself is its residual divided by 1 - leverage.
         rest = (1 - weights - squares @ shrinkage).clip(1e-9)
         residuals = Y - axes @ (shrinkage[:, None] * projected)
         return residuals / rest[:, None]
@@ -74,7 +74,7 @@ def leave_one_out(products, columns, weights, penalties):
 def merged_copies(columns, weights, products):
     """Return one row for all copies of it, with their mean columns and sum of weights.
 
-    A copy would tell the columns of a row that is left out.
+    Otherwise the columns of a row that is left out would be known from its copy.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ class SequenceNet(NeuralNet):
     def notify(self, method_name, **cb_kwargs):
         """Call the callbacks."""
         if method_name == "on_train_end" and not self.history:
-            # skorch has swallowed Ctrl-C, and callbacks look for an epoch.
+            # skorch has caught Ctrl-C in the first epoch, and callbacks need an epoch.
             raise KeyboardInterrupt
         super().notify(method_name, **cb_kwargs)
 
@@ -178,10 +178,10 @@ def make_net(
     modules : tuple of two types
         The torch modules of the network and of its loss.
     network, criterion : dict
-        Their parameters.
+        The parameters of the network and of the loss.
     device : torch.device
     seed : int, default=None
-        Of the order of the batches.
+        Seed of the order of the batches.
     callbacks : list of callbacks or of pairs (name, callback)
         Passed by the user.
     **settings : dict
@@ -221,7 +221,7 @@ def train(net, train_set, valid_set, *, n_epochs, seed, **options):
     valid_set : SequenceDataset or None
     n_epochs : int
     seed : int
-        Of initial weights and dropout.
+        Seed of the initial weights and of dropout.
     **options
         As for `_callbacks`.
     """
@@ -248,7 +248,7 @@ def _callbacks(own, *, tasks, score, monitor, n_steps, train_options):
     Parameters
     ----------
     own : list of pairs (name, callback)
-        Passed by the user.
+        The callbacks that the user passed.
     tasks : FitTaskReporter
         Reports epochs to scikit-learn's callbacks.
     score : HeldOutScore or None
@@ -258,7 +258,7 @@ def _callbacks(own, *, tasks, score, monitor, n_steps, train_options):
     n_steps : int or None
         Number of steps in which the learning rate falls to 0; None if it does not.
     train_options : dict
-        With the defaults filled in.
+        The options, with defaults filled in.
     """
     callbacks = [
         ("tasks", tasks),
@@ -271,7 +271,7 @@ def _callbacks(own, *, tasks, score, monitor, n_steps, train_options):
         callbacks += [("clip", GradientNormClipping(train_options["gradient_clip"]))]
     if monitor is not None and score is not None:
         callbacks += [(score.name, score)]
-    # Before early stopping, which cuts the last epoch short for what follows it.
+    # Early stopping raises KeyboardInterrupt, which skips all callbacks after it.
     callbacks += own
     has_schedule = any(isinstance(callback, LRScheduler) for _, callback in own)
     if n_steps is not None and not has_schedule:

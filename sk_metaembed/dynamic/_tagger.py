@@ -276,9 +276,9 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             if weighted_span_f1(tags, tags, weights, *scoring) is None:
                 warnings.warn(
                     "The held-out sentences have no spans and thus no F1: valid_f1 is "
-                    "the accuracy of their tags, which soon stops improving. Early "
-                    "stopping by monitor='score' follows it: hold out more sentences, "
-                    "or follow the loss.",
+                    "the accuracy of their tags, which improves in the first epochs "
+                    "only. Early stopping with monitor='score' follows it: hold out "
+                    "more sentences, or set monitor='loss'.",
                     stacklevel=2,
                 )
         score = partial(score_tags, classes=classes, scheme=self.scheme)

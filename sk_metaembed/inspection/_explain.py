@@ -245,7 +245,7 @@ def _without_words(texts, outputs):
     batches = _batches_of_variants(texts)
     values = [outputs(texts.join(variants))[index] for variants, index in batches]
     values = np.concatenate(values)
-    # Of each text: the variant without all words.
+    # The last variant of each text has no words.
     last = np.cumsum(texts.tokens.lengths + 1) - 1
     return np.delete(values, last, axis=0), values[last]
 

@@ -150,6 +150,7 @@ class BlocksTransformer(
         return given if given.shape == names.shape else names
 
     def _fit_blocks(self, X, y):
+        """Learn the combination from X, and return the blocks of X to transform."""
         check_embedded(X)
         dims = block_dims(X)
         empty = [name for name, dim in dims.items() if not dim]

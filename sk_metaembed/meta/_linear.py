@@ -142,7 +142,7 @@ def common_scale(sources):
     return largest * float(max(means))
 
 
-# Of a parameter `weights`: a number per source, by name or in order.
+# The parameter `weights`: one number per source, by name or in order.
 Weights: TypeAlias = Mapping[str, float] | Sequence[float] | NDArray[Any] | None
 WEIGHTS_CONSTRAINT = [Mapping, Sequence, np.ndarray, None]
 

@@ -26,7 +26,7 @@ _MAX_LENGTH = 5  # of n-grams of a small alphabet
 _GAPS = 2, 3, 4  # distances of pairs
 _MAX_FEATURES = 20_000  # of each number of words, and of positions
 _CHARACTERS = (2, 4)
-# Of a small alphabet. Texts of so few different words are shorter.
+# A small alphabet has no more types. Texts with so few distinct words are shorter.
 _MAX_TYPES = 1000
 _LEAST_COUNT = 8  # occurrences per type
 
@@ -35,8 +35,8 @@ class _NgramFeatures(TransformerMixin, BaseEstimator):
     """Rows of unit length, CSR float32 (n_rows, n_features).
 
     A subclass has `_learn` and `_weights`, which return the rows of a TokenSequences.
-    The case of words of texts is ignored, that of other tokens is not. For
-    SequencePairs it returns the features of pairs, and their cosine.
+    Case is ignored in words of texts, but not in other tokens. For SequencePairs,
+    the result has the features of pairs and their cosine.
     """
 
     def fit(self, X, y=None):
@@ -52,7 +52,7 @@ class _NgramFeatures(TransformerMixin, BaseEstimator):
         """Learn the n-grams of X, and return its rows as a matrix or an operator."""
         tokens = X.sequences if isinstance(X, SequencePairs) else X
         self.folds_case_ = folds_case(tokens)
-        return _of_rows(X, self._learn(self._words(tokens.compact())))
+        return _features_of(X, self._learn(self._words(tokens.compact())))
 
     def transform(self, X):
         """Return the features, CSR float32 (n_rows, n_features)."""
@@ -61,7 +61,7 @@ class _NgramFeatures(TransformerMixin, BaseEstimator):
     def rows(self, X):
         """Return the features as a matrix or an operator."""
         tokens = X.sequences if isinstance(X, SequencePairs) else X
-        return _of_rows(X, self._weights(self._words(tokens)))
+        return _features_of(X, self._weights(self._words(tokens)))
 
     def _words(self, tokens):
         return without_case(tokens) if self.folds_case_ else tokens
@@ -129,7 +129,7 @@ class CharacterFeatures(_NgramFeatures):
             least, most = _CHARACTERS
             self.ngrams_ = learn_ngrams(characters, most, min_length=least)
         counts = ngram_counts(characters, self.ngrams_)
-        return words, _of_owners(counts, owners, tokens.n_types)
+        return words, _sum_by_owner(counts, owners, tokens.n_types)
 
     def _product(self, words, counts):
         """Return the rows, with the n-grams weighted and the rows divided by length."""
@@ -157,7 +157,7 @@ def _character_weights(words, counts):
     return (idf * (1 + np.log(means)) / means).astype(np.float32)
 
 
-def _of_owners(counts, owners, n_owners):
+def _sum_by_owner(counts, owners, n_owners):
     """Return the sums of rows by their owner, CSR (n_owners, n_features)."""
     if len(owners) == n_owners and (owners == np.arange(n_owners)).all():
         return counts
@@ -185,7 +185,7 @@ def token_features(tokens):
 def _is_alphabet_small(tokens):
     """Return whether few different tokens occur often, apart from a few odd rows.
 
-    Those are the rows with the most types that no other row has, and the longest.
+    Odd are the rows with the most types that no other row has, and the longest rows.
     """
     rows = tokens.segment_ids()
     first, last = np.full((2, tokens.n_types), -1)
@@ -199,7 +199,7 @@ def _is_alphabet_small(tokens):
     return n_types <= _MAX_TYPES and n_tokens >= _LEAST_COUNT * n_types
 
 
-def _of_rows(X, weights):
+def _features_of(X, weights):
     """Return the features of X from the features of its sequences."""
     if not isinstance(X, SequencePairs):
         return weights

@@ -118,9 +118,9 @@ class StackRows:
         return self._vectors[view]
 
     def read(self, name, view):
-        """Return what the model of a name reads.
+        """Return the input of a model: X, its tokens, or vectors of the sources.
 
-        Vectors are of the source of this name, or of all sources side by side.
+        Vectors come from the source with the name of the model, or from all sources.
         """
         if VIEWS[view].reads == "input":
             return self.X
@@ -295,7 +295,7 @@ class _GivenFit:
         return self._model
 
     def decisions(self):
-        """Return decision values out of fold, less the center, (n_rows, n_columns)."""
+        """Return decision values out of fold minus the center, (n_rows, n_columns)."""
         return self._decisions
 
 

@@ -1,4 +1,4 @@
-"""Bags of rows: which rows of a block each sequence pools, and kernels over them."""
+"""Bags, the rows of a block that each sequence pools, and kernels that pool them."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -36,9 +36,9 @@ def block_bags(tokens, block):
     """Return the Bags of the known rows of a block at level "type" or "token"."""
     rows = tokens.codes
     if block.level == "token":
-        kind = np.int32 if tokens.n_tokens < 2**31 else np.int64
-        rows = np.arange(tokens.n_tokens, dtype=kind)
-    known = block.known.all() or block.known[rows]
+        dtype = np.int32 if tokens.n_tokens < 2**31 else np.int64
+        rows = np.arange(tokens.n_tokens, dtype=dtype)
+    known = True if block.known.all() else block.known[rows]
     rows, offsets, divisors = _known_rows(rows, tokens.offsets, known)
     codes = rows if block.level == "type" else tokens.codes[rows]
     table, index = block._table_rows

@@ -68,7 +68,7 @@ def _row_hashes(tokens):
 
 
 def _are_equal(tokens, rows, others):
-    """Return whether the tokens of some sequences, not empty, are those of others."""
+    """Return which sequences have the same tokens as others; none may be empty."""
     lengths = tokens.lengths
     are_equal = lengths[rows] == lengths[others]
     candidates = np.flatnonzero(are_equal)

@@ -129,7 +129,7 @@ class SequencesInputMixin(CheckedParametersMixin):
 def explained_token_errors(step, what, remedy):
     """Name a remedy if a step of another library fails on a TokenSequences.
 
-    Steps, or the first ones of Pipelines, that take it raise errors of their own.
+    If the step, or the first one of a Pipeline, does take it, the error is unchanged.
     """
     try:
         yield

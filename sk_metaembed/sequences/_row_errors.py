@@ -108,7 +108,7 @@ def _token_remedy(token):
         return (
             "the lists are nested one level too deep. Flatten each row, for example "
             "with [token for part in row for token in part], or pass each inner list "
-            "as a row of its own. Of (word, tag) pairs keep the words: "
+            "as a row of its own. Keep only the words of (word, tag) pairs: "
             "[word for word, tag in row]."
         )
     if isinstance(token, NUMBERS):

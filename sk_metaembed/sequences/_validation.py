@@ -359,7 +359,8 @@ def check_tokens(
     given = read_rows(X)
     rows, absent = check_cells([given], [_column_label(X)], missing=missing)
     if rows and isinstance(rows[0], str):
-        tokens = (split or words_splitter(False, prepare_texts))(rows)
+        split = split or words_splitter(punctuation=False, prepare=prepare_texts)
+        tokens = split(rows)
     else:
         _warn_of_pairs(given)
         tokens = TokenSequences.from_lists(rows)

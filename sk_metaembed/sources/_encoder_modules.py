@@ -262,7 +262,7 @@ class SentenceModules(NamedTuple):
         return dim
 
     def differs_from(self, output):
-        """Return how vectors differ from a pooling without modules, None if not."""
+        """Return how modules change the pooled vectors, None if there is no change."""
         modes = self.pooling["modes"]
         if modes != [output]:
             return f"pooling by {', '.join(modes)}"

@@ -173,16 +173,16 @@ class EstimatorEmbedding(BaseEmbedding):
 def columns_beyond_rank(estimator, rows):
     """Return the columns of principal components that are rounding errors.
 
-    The size of a column alone does not tell: it may have a small unit. But a component
-    is the length of centered rows along a direction, and their rounding errors have the
-    size of whole rows. Those of means that are much larger are not recognized: exact
-    numbers may be as small.
+    The size of a column alone is not sufficient, because its unit may be small. But a
+    component is the length of centered rows along a direction, and the rounding errors
+    of rows are relative to whole rows. Rounding errors of much larger means are not
+    recognized, because exact numbers may be as small.
 
     Parameters
     ----------
     estimator : fitted transformer
     rows : array-like of shape (n_rows, dim)
-        Its output for the training data.
+        The output of the transformer for the training data.
     """
     from sklearn.preprocessing import Normalizer
 

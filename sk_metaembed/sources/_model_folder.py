@@ -126,7 +126,7 @@ def find_folder(spec, expected, *, local, **options):
     local : bool
         Whether nothing is downloaded.
     **options
-        Of `huggingface_hub.snapshot_download`.
+        Passed to `huggingface_hub.snapshot_download`.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def download(name, expected, *, revision=None, **options):
         What a local folder should contain.
     revision : str, default=None
     **options
-        Of `huggingface_hub.snapshot_download`.
+        Passed to `huggingface_hub.snapshot_download`.
 
     Raises
     ------

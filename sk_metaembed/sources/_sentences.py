@@ -143,7 +143,7 @@ def overlapping(spans, pieces):
     spans : ndarray of int, shape (n_tokens, 2)
         Negative for tokens that are not in the text.
     pieces : ndarray of int, shape (n_pieces, 2)
-        In text order.
+        The spans of the pieces, in the order of the text.
 
     Returns
     -------

@@ -55,7 +55,7 @@ class Column(NamedTuple):
     n_features : int
         Number of columns in the output.
     n_distinct, n_missing : int
-        Of the training rows.
+        Numbers of distinct and of missing values in the training rows.
     r2 : float or None
         How much of the target's variance a ridge regression on the strings explains,
         out of fold.
@@ -89,7 +89,7 @@ class ColumnEncoder(BaseEstimator):
     ----------
     name : str
     strings : StringFeatures
-        For strings.
+        Unfitted encoder of strings.
     ngrams : bool
         Whether to encode strings that have many values by n-grams.
     sources : TextMetaEncoder or None
@@ -120,7 +120,8 @@ class ColumnEncoder(BaseEstimator):
         self.notations_ = self._notations_in_fit(cells, notations)
         self._check_zones(notations)
         self.codes_, self.code_length_ = find_codes(texts) if is_string else (None, 0)
-        # The separators whose role no number in fit shows. A decimal point is usual.
+        # A number in fit with either decimal separator, which `_check_decimals` also
+        # reads, and the separators whose role no number in fit shows.
         self.ambiguous_, self.unshown_ = "", ""
         self.ambiguous_ = self._check_decimals(cells)
         if not any({*".,"} & {*text} for text in _texts(cells)):
@@ -185,9 +186,10 @@ class ColumnEncoder(BaseEstimator):
         return floats, texts
 
     def _check_decimals(self, cells):
-        """Warn about another decimal separator; return a number that can have either.
+        """Warn about another decimal separator than in the format.
 
-        It is `ambiguous_` if these cells have none, and "" if fit had none either.
+        Returns a number such as "1,234", which can have either separator, from these
+        cells or else from fit; "" if neither has one.
         """
         number_format = self.format_.numbers
         if number_format is None:

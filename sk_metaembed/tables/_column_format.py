@@ -70,7 +70,7 @@ class ColumnFormat(NamedTuple):
 
     @property
     def noun(self):
-        """The kind as a message says it: "a number", "yes or no"."""
+        """The kind in the words of messages, such as "a number" or "yes or no"."""
         is_words = self.numbers is not None and self.numbers.booleans
         return "yes or no" if is_words else f"a {self.kind.replace('binary', 'number')}"
 

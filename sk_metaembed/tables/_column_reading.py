@@ -18,7 +18,7 @@ from ._numbers import convert, numbers_inside, read_numbers
 from ._times import times_of_day
 
 _PYTHON = {"number": float, "bool": bool}
-# Of typed cells.
+# The units of typed cells.
 _UNITS = {"number": "", "bool": "", "duration": "s", "time": "s", "zoned time": "s"}
 
 

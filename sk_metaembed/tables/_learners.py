@@ -80,7 +80,8 @@ class FittedLearner(NamedTuple):
     models : list of estimator
         Their mean decision values are the decision values of the learner.
     decisions : ndarray of shape (n_rows, n_columns)
-        Of rows by models that have not seen them, relative to the target's center.
+        The decision values of each row by models that have not seen it, minus the
+        center of the target.
     """
 
     models: list
@@ -226,7 +227,7 @@ def _parts_left_out(units, labels, n_rows, rng):
     `labels`.
     """
     if units is None:
-        yield from repeat(np.zeros(n_rows, dtype=bool))
+        yield from repeat(np.zeros(n_rows, dtype=bool))  # without end
     _, first, units = np.unique(units, return_index=True, return_inverse=True)
     if labels is not None:
         labels = np.unique(labels[first], return_inverse=True)[1]
@@ -240,7 +241,7 @@ def _parts_left_out(units, labels, n_rows, rng):
 
 
 def fit_linear(X, target, folds, sample_weight):
-    """Return a `FittedLearner` linear model, its penalty chosen by held-out rows."""
+    """Fit a linear model with a chosen penalty, and return its `FittedLearner`."""
     from sklearn.pipeline import Pipeline
 
     scaler = DenseScaler(unit_rows=True).set_output(transform="default")
@@ -252,7 +253,7 @@ def fit_linear(X, target, folds, sample_weight):
 
 
 def fit_trees(X, target, folds, sample_weight, random_state):
-    """Return `FittedLearner` trees."""
+    """Fit extremely randomized trees, and return them as a `FittedLearner`."""
     trees = Trees(random_state)
     units = folds.units if folds.pairs else None
     decisions = trees.fit(X, target, units, sample_weight)
@@ -277,7 +278,7 @@ def accepts_missing(estimator):
 
 
 def fit_on_folds(estimator, X, target, folds, sample_weight):
-    """Return a `FittedLearner` estimator: one model per fold, without its rows.
+    """Fit an estimator without each fold, and return the `FittedLearner`.
 
     An estimator that does not accept missing values receives scaled columns.
     """
@@ -293,13 +294,13 @@ def fit_on_folds(estimator, X, target, folds, sample_weight):
         # Also an estimator of several columns, which may depend on their units.
         estimator = PerColumn(estimator)
     models, decisions = stacking.fit_on_folds(
-        estimator, X, target, folds, sample_weight, change_rows=_without_empty_columns
+        estimator, X, target, folds, sample_weight, change_rows=_fill_empty_columns
     )
     return FittedLearner(models, decisions)
 
 
-def _without_empty_columns(part):
-    """Write 0 into columns without numbers, which boosting rejects; return the rows."""
+def _fill_empty_columns(part):
+    """Write 0 into columns without numbers, which boosting refuses, and return them."""
     part[:, np.isnan(part).all(axis=0)] = 0
     return part
 

@@ -16,7 +16,7 @@ _SAVED = re.compile(
     re.DOTALL,
 )
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
-# Of "array([...], dtype='<U5')".
+# The items of "array([...], dtype='<U5')".
 _INNER = re.compile(r"[\[{](.*)[\]}](?:,\s*dtype=[\w'<>|]+)?", re.DOTALL)
 # An item in quotes, which a comma or a space ends, or an item without, up to a comma.
 _ITEM = re.compile(

@@ -51,7 +51,7 @@ def fit_ridge(X, codes, targets, folds, weights, penalties):
     For each penalty :math:`\alpha` and each fold, the coefficients w minimize
     :math:`\sum_c n_c (x_c^\top w - \bar y_c)^2 + \alpha \|w\|^2` over the distinct
     cells c, where :math:`n_c` is the weight of a cell's rows in the training part and
-    :math:`\bar y_c` the mean of their targets, less the mean of all. All problems are
+    :math:`\bar y_c` the mean of their targets minus the mean of all. All problems are
     solved at once by conjugate gradients.
     """
     n_cells, n_folds, n_targets = X.shape[0], folds.max() + 1, targets.shape[1]

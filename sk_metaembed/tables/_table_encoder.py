@@ -270,8 +270,9 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
                 )
         rng = check_random_state(self.random_state)
         weights = check_sample_weight(sample_weight, range(n_rows))
-        read = _read_targets(y, n_rows, self.target_type, weights)
-        targets, self._target_names = read
+        targets, self._target_names = _read_targets(
+            y, n_rows, self.target_type, weights
+        )
         groups = check_groups(groups, n_rows)
         if np.count_nonzero(weights) < _FEWEST_ROWS:
             targets = None
@@ -279,12 +280,12 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         has_strings = any(each.values.dtype.kind == "O" for each in cells)
         if groups is None and targets is not None and has_strings:
             groups = find_copies([distinct(each.values)[1] for each in cells], targets)
-        target = targets, deal_rows(targets, groups, n_rows, rng), weights
+        training = targets, deal_rows(targets, groups, n_rows, rng), weights
         seed = int(rng.randint(2**31 - 1))
         repeats = find_duplicates(cells)
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
         found = parallel(
-            delayed(_fit)(self._column(name, seed, j in repeats), values, *target)
+            delayed(_fit)(self._column(name, seed, j in repeats), values, *training)
             for j, (name, values) in enumerate(zip(table.names, cells, strict=True))
         )
         with fit_task(self, X, y, len(cells)) as context:
@@ -376,7 +377,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
             sources = TextMetaEncoder(
                 self.sources, active=others, n_components=size, random_state=seed
             )
-        strings = StringFeatures(False, size, seed)
+        strings = StringFeatures(one_hot=False, n_components=size, random_state=seed)
         return ColumnEncoder(name, strings, _NGRAMS in active, sources, is_duplicate)
 
     def _active(self):

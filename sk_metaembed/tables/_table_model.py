@@ -164,12 +164,12 @@ class _TableModel(
         return self
 
     def _rows(self, X, *, reset=False):
-        """Return X as float32, less the medians where float32 merges numbers."""
+        """Return X as float32, minus the median of columns that float32 would merge."""
         X = self._numbers(X, [np.float32, np.float64], reset=reset)
-        is_single = X.dtype == np.float32
+        is_float32 = X.dtype == np.float32
         if reset:
-            self._offsets = np.array([0.0 if is_single else offset(x) for x in X.T])
-        if is_single and not self._offsets.any():
+            self._offsets = np.array([0.0 if is_float32 else offset(x) for x in X.T])
+        if is_float32 and not self._offsets.any():
             return X
         return as_float32(X - self._offsets)
 
@@ -178,7 +178,7 @@ class _TableModel(
         models = {name: each.models for name, each in learned.items()}
         decisions = np.stack([each.decisions for each in learned.values()])
         defaults = np.full(len(learned), 1 / len(learned))
-        # Trees that have seen copies of rows mislead as much as models of others.
+        # Built-in learners may overfit as models of users do, for example to copies.
         are_shrunk = [True] * len(learned)
         self._learn_weights(training, models, decisions, defaults, are_shrunk)
         total = np.tensordot([*self.weights_.values()], decisions, 1)
@@ -422,7 +422,7 @@ def _warn_of_copies(copies):
 
 
 def _call(task, is_single):
-    """Return the result of a call, with one thread or as many as the learner uses."""
+    """Return the result of a call in one thread, or in as many as the learner uses."""
     with _threads(is_single=is_single):
         return task()
 

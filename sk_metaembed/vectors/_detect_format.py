@@ -109,7 +109,7 @@ def _saved_files(path):
 
 
 def _is_fasttext(sample):
-    """Return whether it begins like a fastText model, of before 2017 or later."""
+    """Return whether a file with this beginning is a fastText model of any version."""
     if len(sample) < 56:
         return False
     magic, *fields = struct.unpack("<13i", sample[:52])
@@ -174,7 +174,7 @@ def _tab_dim(lines):
 
 
 def _most_common(numbers):
-    """Return the most common number, the smaller of two; None if it is below 1."""
+    """Return the most common number, the smallest of a tie; None if it is below 1."""
     counts = Counter(numbers)
     number = max(counts, key=lambda n: (counts[n], -n), default=0)
     return number if number >= 1 else None

@@ -49,7 +49,7 @@ class ExportReport:
     path : str
         The file, or the directory of a store.
     format : str
-        Its format.
+        The format of the file.
     n_words, dim : int
         Number of words written, and length of a vector.
     n_unknown, n_duplicates : int

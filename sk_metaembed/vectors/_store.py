@@ -112,7 +112,7 @@ class PackedWords(NamedTuple):
 
 
 def pack(words):
-    """Return the `PackedWords` of a sequence of str, TypeError for anything else.
+    """Return the `PackedWords` of a sequence of str; raise TypeError for other input.
 
     Lone surrogates are accepted; they match no stored word.
     """

@@ -208,8 +208,8 @@ class WordVectors(Handle, Immutable, keep=16):
 
         The format is detected from the content: word2vec text and binary, GloVe text,
         fastText ``.vec`` and ``.bin``, floret (each also compressed by gzip, bzip2 or
-        xz), files of gensim's ``save``, spaCy's vectors, and stores. Of gensim's files,
-        which are pickles, the data is read and no code is run. A file is converted
+        xz), files of gensim's ``save``, spaCy's vectors, and stores. The files of
+        gensim are pickles: their data is read, and no code is run. A file is converted
         again when its content changes; the previous store stays in the cache for the
         pickles that refer to it. To keep only some words, write them to a store with
         `export_vectors` and ``format="store"``.
@@ -221,8 +221,9 @@ class WordVectors(Handle, Immutable, keep=16):
         limit : int, default=None
             Number of rows to read from the start of the file. None reads all.
         dtype : {"float32", "float16"}, default=None
-            Type of the stored vectors. None means float32 for a file, and for a store
-            its own. float16 halves the size; values are rounded to 3 digits.
+            Type of the stored vectors. None means float32 for a file, and the type of
+            its vectors for a store. float16 halves the size and rounds values to 3
+            digits.
         cache_dir : str or path-like, default=None
             Directory of converted stores. None means ``vectors`` below
             ``$SK_METAEMBED_CACHE``, or below ``~/.cache/sk_metaembed``.

@@ -128,7 +128,7 @@ def test_numbers_are_a_ridge_regression_on_vectors_and_words(n_read, monkeypatch
     model, target = linear(X, y, NumberTarget)
     features = [normalize(scale(means.astype(float))), words.toarray()]
 
-    read = _linear_model._drawn(np.arange(n_rows), n_read)
+    read = _linear_model._subsample(np.arange(n_rows), n_read)
 
     def fitted(share):
         factors = (1 - share) ** 0.5, share**0.5

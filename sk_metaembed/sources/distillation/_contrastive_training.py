@@ -83,7 +83,7 @@ def train_contrastively(
     rows : ndarray of int, shape (n,)
         Sequences with pieces.
     labels : ndarray of int, shape (n,)
-        Their classes.
+        The classes of the sequences.
     n_steps : int
     lr : float
     batch_size : int

@@ -275,7 +275,7 @@ class LSTMLayer:
         Returns
         -------
         hidden : tensor of shape (..., n_tokens, projection_dim)
-            In packed order.
+            The hidden states in packed order.
         cell : tensor of shape (..., n_sequences, cell_dim)
             After the last step of each sequence.
         """

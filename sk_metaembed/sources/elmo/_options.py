@@ -63,7 +63,7 @@ class _Option(NamedTuple):
         Its keys in options.json of AllenNLP and bilm-tf, joined by dots.
     constraints : list
     default : object
-        Its value if a file lacks it.
+        The value of an option that a file lacks.
     """
 
     path: str

@@ -470,7 +470,7 @@ class LoadedStaticModel(LoadedHandle, StaticModel, keep=2):
     ----------
     content : StaticContent
     dim : int or None
-        Of `StaticSpec`.
+        See `StaticSpec`.
     """
 
     _kind = "loaded static model"

@@ -68,7 +68,7 @@ class StaticFiles(NamedTuple):
     scales : tuple of ndarray
         Weights of words by which vectors are multiplied, one array per WordWeights.
     counts : bool
-        Of a bag of words, whether a word counts each time that it occurs.
+        Whether a bag of words counts every occurrence of a word.
     """
 
     root: Path

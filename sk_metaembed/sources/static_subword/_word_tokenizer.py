@@ -93,7 +93,7 @@ class PhraseTokenizer(WordTokenizer):
     Parameters
     ----------
     vocabulary, stop_words
-        Of `WordTokenizer`.
+        See `WordTokenizer`.
     separator : str
         Between the words of a phrase in the vocabulary.
     longest : int

@@ -37,7 +37,7 @@ class SentencePieces:
     Parameters
     ----------
     source : TransformerEmbedding
-        With its model and options resolved.
+        Its model and its options are resolved.
     tokens : TokenSequences
     limit : int or None
         Maximum number of pieces per window.
@@ -113,7 +113,7 @@ class TransformerSpec:
     Parameters
     ----------
     source : TransformerEmbedding
-        With its model and options resolved.
+        Its model and its options are resolved.
     n_layers : int or "all"
     lr : float
 

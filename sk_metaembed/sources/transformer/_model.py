@@ -121,9 +121,9 @@ class TransformerModel(Transformer, keep=2):
     spec : ModelSpec
     root : Path
     encoder : tuple or None
-        From `find_encoder`.
+        The result of `find_encoder`.
     paths : list of Path
-        From `model_files`.
+        The result of `model_files`.
     """
 
     _kind, _Spec = "transformer", ModelSpec

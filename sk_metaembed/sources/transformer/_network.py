@@ -22,7 +22,7 @@ class Network:
     module : torch Module
         With or without a head; an encoder, a decoder or both.
     config : object
-        Its configuration.
+        The configuration of the network.
     pad : int
         Id that pads shorter sequences of a batch.
     private : bool, default=False

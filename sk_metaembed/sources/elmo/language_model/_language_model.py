@@ -67,7 +67,8 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         - ``char_dim`` : int, default=16. Dimension of the character embeddings.
         - ``n_highway`` : int, default=1. Number of highway layers after the
           convolutions.
-        - ``activation`` : {"relu", "tanh"}, default="relu". Of the convolutions.
+        - ``activation`` : {"relu", "tanh"}, default="relu". Activation of
+          the convolutions.
         - ``skip_connections`` : bool, default=True. Whether layers after the first add
           their input to their output.
         - ``cell_clip``, ``proj_clip`` : float or None, default=3.0. Maximum absolute

@@ -198,7 +198,7 @@ class LanguageModule(nn.Module):
         ----------
         batch : Batch
         states : list or None
-            From the batch before; None for zeros.
+            The last states of the previous batch; None for zeros.
 
         Returns
         -------

@@ -84,9 +84,9 @@ def train(model, net, data, corpora):
     model : ElmoLanguageModel
     net : LanguageNet
     data : tuple of X and y
-        As passed to the model, for callbacks.
+        The arguments of the model's `fit`, for callbacks.
     corpora : tuple of corpus and corpus or None
-        For training and for validation, with counts.
+        The corpora for training and for validation, with counted words.
     """
     (X, y), count = data, corpora[0].count
     if isinstance(corpora[0], RowsCorpus):
