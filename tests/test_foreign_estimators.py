@@ -47,7 +47,6 @@ from sk_metaembed._targets._predictor_outputs import (
 )
 from sk_metaembed.inspection import compare_sources
 from sk_metaembed.out_of_core import transform_in_batches
-from sk_metaembed.tables._learners import accepts_missing
 
 NUMERALS = np.array(["9", "1", "10", "2"])
 
@@ -400,7 +399,6 @@ def test_models_that_take_float64_only():
     ],
 )
 def test_learners_without_missing_values_receive_scaled_columns(estimator, accepts):
-    assert accepts_missing(estimator) is accepts
     X, y = classes(2)
     X[0, 0] = np.nan
     model, _ = in_table(estimator, X, y)

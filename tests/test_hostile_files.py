@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sk_metaembed as sk
-from sk_metaembed.datasets import load_conll
-from sk_metaembed.datasets._files import copy_member
-from sk_metaembed.sources._cache import SentenceCache
+from sk_metaembed.datasets import fetch_sick, load_conll
 
 from .small_disk import small_disk
 from .tiny_elmo import OPTIONS, random_weights, write_model
@@ -52,13 +50,17 @@ def test_any_tagged_text(data, tmp_path):
     assert all(bunch.data.lengths)
 
 
-def test_an_archive_that_unpacks_without_end(tmp_path, limit_of_bombs):
+def test_an_archive_that_unpacks_without_end(tmp_path, limit_of_bombs, monkeypatch):
     limit_of_bombs(MIB)
-    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("x.txt", bytes(8 * MIB))
+    monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
+    monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "sick").mkdir()
+    path = tmp_path / "sick" / "sick_trial.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("SICK_trial.txt", bytes(8 * MIB))
     with pytest.raises(ValueError, match="over 100 times its size"):
-        copy_member(tmp_path / "a.zip", "x.txt", tmp_path / "x.txt")
-    assert (tmp_path / "x.txt").stat().st_size < 4 * MIB
+        fetch_sick("trial")
+    assert not [*(tmp_path / "cache").rglob("*.txt")]
 
 
 # --- HDF5
@@ -99,34 +101,35 @@ def test_arrays_that_are_elsewhere_or_too_large(kind, match, elmo, weights):
     cut=st.floats(0.3, 1.5),
 )
 def test_damaged_hdf5(changes, cut, elmo, weights):
-    from sk_metaembed.sources.elmo._model_files import read_weights
-    from sk_metaembed.sources.elmo._options import read_options
-
     data = bytearray(elmo[1].read_bytes())
     for place, value in changes:
         data[int(place * (len(data) - 1))] = value
     weights.write_bytes(bytes(data[: int(cut * len(data))]))
     try:
-        arrays = read_weights(weights, read_options(elmo[0]))
+        X = sk.ElmoEmbedding(elmo[0], weights).fit_transform([["a"]])
     except ValueError as error:
         assert weights.name in str(error)
         return
-    assert all(np.isfinite(array).all() for array in arrays.values())
+    assert all(np.isfinite(block.values).all() for block in X.blocks)
 
 
 # --- disks that are really full
 
 
 def test_a_cache_on_a_full_disk(tmp_path):
-    row = np.ones((50, 60), np.float32), np.ones(50, bool)
+    computed = []
+
+    def large(texts):
+        computed.extend(texts)
+        return np.ones((len(texts), 3000), np.float32)
+
+    large.cache_key = "1"
     with small_disk(tmp_path / "disk", "512k") as disk:
-        with SentenceCache(disk, "m") as cache:
-            first = cache.keys([("first",)], 0)
-            cache.put_many(first, [row])
-            with pytest.warns(UserWarning, match="it is not written to") as record:
-                for i in range(80):
-                    cache.put_many(cache.keys([(f"w{i}",)], 0), [row])
-            assert len(record) == 1
-            assert cache.get_many(first)[0] is not None
-        with SentenceCache(disk, "m") as cache:
-            assert cache.get_many(first)[0] is not None
+        source = sk.FunctionEmbedding(large, level="sequence", cache=disk)
+        source.fit_transform(["first"])
+        with pytest.warns(UserWarning, match="it is not written to") as record:
+            source.transform([f"w{i}" for i in range(80)])
+        assert len(record) == 1
+        computed.clear()
+        source.transform(["first"])
+        assert not computed

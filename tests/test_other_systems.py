@@ -21,8 +21,9 @@ from sk_metaembed import (
     save,
     transform_in_batches,
 )
-from sk_metaembed._command_line import main
 from tests.windows_files import refuse_files_in_use
+
+from ._command_line.command import main
 
 TEXTS = ["tea with milk", "coffee", "milk tea"]
 

@@ -18,7 +18,6 @@ from sk_metaembed import (
     load,
     save,
 )
-from sk_metaembed._io._atomic import lock_file, release_lock
 
 from .handles import clear_handles
 from .processes import NOBODY, restricted, run_script, shared_folder
@@ -115,17 +114,6 @@ def test_reading_writes_nothing(deployed, user, disk):
             f"{who} has no home directory for the cache. Set SK_METAEMBED_CACHE"
             in (errors[1])
         )
-
-
-def test_a_lock_of_another_user_is_waited_for(tmp_path):
-    """Its file may be opened by all, so that a folder can be shared."""
-    old = os.umask(0o077)
-    try:
-        lock = lock_file(tmp_path / "lock", wait=True)
-    finally:
-        os.umask(old)
-    assert (tmp_path / "lock").stat().st_mode & 0o666 == 0o666
-    release_lock(lock)
 
 
 def test_a_full_disk_names_the_variable(deployed, monkeypatch):

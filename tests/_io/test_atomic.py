@@ -141,3 +141,14 @@ def test_a_lock_is_released_despite_a_forked_child(tmp_path):
             stack.callback(process.join)
             stack.callback(process.kill)
         release_lock(lock_file(tmp_path / ".a.lock", wait=False))
+
+
+def test_a_lock_of_another_user_is_waited_for(tmp_path):
+    """Its file may be opened by all, so that a folder can be shared."""
+    old = os.umask(0o077)
+    try:
+        lock = lock_file(tmp_path / "lock", wait=True)
+    finally:
+        os.umask(old)
+    assert (tmp_path / "lock").stat().st_mode & 0o666 == 0o666
+    release_lock(lock)

@@ -15,7 +15,8 @@ from sk_metaembed.datasets import (
     fetch_sts_benchmark,
     fetch_wnut17,
 )
-from sk_metaembed.datasets._files import RemoteFile, copy_member, data_file
+
+SICK = "pair_ID\ta\tb\tscore\tjudgment\n7\tA man\tA boy\t3.5\tNEUTRAL\n"
 
 
 @pytest.fixture
@@ -49,21 +50,18 @@ def tarred(*members):
     return file.getvalue()
 
 
-def serve(server, table, split, content, monkeypatch):
+def serve(server, table, split, content, monkeypatch, **changes):
     """Have a data set come from the server, with the checksum of what it serves."""
     remote = table[split]
     server.files[f"/{remote.download_name}"] = content
     sums = {"sha256": digest(content)} if remote.sha256 else {}
-    own = remote._replace(
-        urls=(f"{server.url}/{remote.download_name}",), member_sha256=None, **sums
-    )
+    own = {"urls": (f"{server.url}/{remote.download_name}",), "member_sha256": None}
+    own = remote._replace(**(own | sums | changes))
     monkeypatch.setitem(table, split, own)
-    return own
 
 
 def test_sick_and_sts_come_from_archives(server, cache, monkeypatch):
-    text = "pair_ID\ta\tb\tscore\tjudgment\n7\tA man\tA boy\t3.5\tNEUTRAL\n"
-    content = zipped(**{"SICK_trial.txt": text, "readme.txt": "read me"})
+    content = zipped(**{"SICK_trial.txt": SICK, "readme.txt": "read me"})
     serve(server, _evaluation_sets._SICK, "trial", content, monkeypatch)
     assert fetch_sick("trial").data.tolist() == [["A man", "A boy"]]
     (cache / "sick" / "sick_trial.zip").unlink()
@@ -96,51 +94,59 @@ def test_the_local_folder_comes_first(server, cache, tmp_path, monkeypatch):
 
 
 def test_local_archive_is_read(server, cache, tmp_path, monkeypatch):
-    text = "pair_ID\ta\tb\tscore\tjudgment\n7\tA man\tA boy\t3.5\tNEUTRAL\n"
-    remote = RemoteFile("own", (f"{server.url}/own.zip",), "0" * 64, "in/own.txt")
+    row = b"main-news\tx\t2016\t0012\t4.5\tA man.\tB man.\n"
+    content = tarred(("stsbenchmark/sts-dev.csv", row, tarfile.REGTYPE))
+    table = _evaluation_sets._STS
+    archive = tmp_path / "stsb" / table["dev"].download_name
     monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
-    (tmp_path / "own").mkdir()
-    content = zipped(**{"in/own.txt": text})
-    (tmp_path / "own" / "own.zip").write_bytes(content)
-    with pytest.raises(ValueError, match=r"own.zip has SHA-256 .* Move it"):
-        data_file(remote)
-    path = data_file(remote._replace(sha256=digest(content)))
-    assert (path, path.read_text("utf-8")) == (cache / "own" / "own.txt", text)
-    assert os.listdir(tmp_path / "own") == ["own.zip"]
+    archive.parent.mkdir()
+    archive.write_bytes(content)
+    serve(server, table, "dev", content, monkeypatch, sha256="0" * 64)
+    with pytest.raises(ValueError, match=rf"{archive.name} has SHA-256 .* Move it"):
+        fetch_sts_benchmark("dev")
+    serve(server, table, "dev", content, monkeypatch)
+    assert fetch_sts_benchmark("dev").target.tolist() == [4.5]
+    assert (cache / "stsb" / "sts-dev.csv").read_bytes() == row
+    assert os.listdir(archive.parent) == [archive.name]
     assert server.requests == []
 
 
-def test_member_with_wrong_checksum_is_deleted(server, cache):
-    server.files["/own.zip"] = zipped(**{"own.txt": "text"})
-    remote = RemoteFile("own", (f"{server.url}/own.zip",), None, "own.txt", "0" * 64)
-    with pytest.raises(ValueError, match=r"own.txt in .* has SHA-256 .* Move"):
-        data_file(remote)
-    assert os.listdir(cache / "own") == ["own.zip"]
+def test_member_with_wrong_checksum_is_deleted(server, cache, monkeypatch):
+    wrong = {"member_sha256": "0" * 64}
+    content = zipped(**{"SICK_trial.txt": SICK})
+    serve(server, _evaluation_sets._SICK, "trial", content, monkeypatch, **wrong)
+    with pytest.raises(ValueError, match=r"SICK_trial.txt in .* has SHA-256 .* Move"):
+        fetch_sick("trial")
+    assert os.listdir(cache / "sick") == ["sick_trial.zip"]
 
 
-def test_error_without_network_says_what_to_do(cache, tmp_path, monkeypatch):
+def test_error_without_network_says_what_to_do(server, cache, tmp_path, monkeypatch):
     monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
-    remote = RemoteFile("own", ("http://127.0.0.1:9/own.zip",), None, "in/own.txt")
+    url = "http://127.0.0.1:9/sick_trial.zip"
+    serve(server, _evaluation_sets._SICK, "trial", b"", monkeypatch, urls=(url,))
     with pytest.raises(FileNotFoundError) as raised:
-        data_file(remote)
+        fetch_sick("trial")
     message = str(raised.value)
-    assert message.startswith("http://127.0.0.1:9/own.zip cannot be")
-    assert "copy own.txt or own.zip into the folder own below" in message
+    assert message.startswith(f"fetch_sick: {url} cannot be")
+    names = "SICK_trial.txt or sick_trial.zip"
+    assert f"copy {names} into the folder sick below" in message
     assert f"(it is {tmp_path})" in message
-    assert str(cache / "own" / "own.zip") in message
+    assert str(cache / "sick" / "sick_trial.zip") in message
 
 
 @pytest.mark.parametrize("name", ["../../evil.txt", "/evil.txt", "good/../../evil.txt"])
-def test_paths_in_archives_are_ignored(tmp_path, name):
-    inside = tmp_path / "in"
-    inside.mkdir()
-    kind = tarfile.REGTYPE
-    for content in (zipped(**{name: "evil", "a": "a"}), tarred((name, b"evil", kind))):
-        archive = inside / "archive"
-        archive.write_bytes(content)
-        copy_member(archive, name, inside / "target")
-        assert (inside / "target").read_text() == "evil"
-        assert sorted(path.name for path in tmp_path.rglob("*.txt")) == []
+def test_paths_in_archives_are_ignored(server, cache, tmp_path, monkeypatch, name):
+    kind, text = tarfile.REGTYPE, SICK.encode()
+    for content in (zipped(**{name: SICK, "a": "a"}), tarred((name, text, kind))):
+        own = {"member": name}
+        serve(server, _evaluation_sets._SICK, "trial", content, monkeypatch, **own)
+            server, _evaluation_sets._SICK, "trial", content, monkeypatch, member=name
+        )
+        assert len(fetch_sick("trial").data) == 1
+        written = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert {path.parent for path in written} == {cache / "sick"}
+        for path in written:
+            path.unlink()
     assert not os.path.exists("/evil.txt")
 
 

@@ -3,7 +3,6 @@
 import json
 import warnings
 
-import numpy as np
 import pytest
 from tokenizers import Tokenizer as Backend
 from tokenizers.models import Unigram
@@ -11,7 +10,6 @@ from tokenizers.pre_tokenizers import Metaspace
 from transformers import PreTrainedTokenizerFast
 
 from sk_metaembed import TransformerEmbedding
-from sk_metaembed.sources.transformer._alignment import Aligner, are_readable
 
 from ... import tiny_bert
 from .test_families import Slow
@@ -71,12 +69,12 @@ def test_the_mark_of_a_space_does_not_make_a_word_known():
     backend = Backend(Unigram(vocabulary, unk_id=0))
     backend.pre_tokenizer = Metaspace()
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>")
-    words = ["good", "bad", "film", "badfilm", ""]
-    ids, offsets = Aligner(tokenizer).encode_words(words)
-    film = ids[offsets[2] : offsets[3]].tolist()
+    film = tokenizer("film", add_special_tokens=False)["input_ids"]
     assert tokenizer.convert_ids_to_tokens(film) == ["\u2581", "<unk>"]
-    read = are_readable(ids, offsets, tokenizer)
-    np.testing.assert_array_equal(read, [True, True, False, True, False])
+    source = TransformerEmbedding((tiny_bert.network(vocab_size=4), tokenizer))
+    assert source.fit([["good", "bad", "badfilm"]]).coverage_["tokens"] == 1
+    with pytest.warns(UserWarning, match="2 of 2 tokens .* such as 'film', '', are"):
+        source.fit([["film", ""]])
 
 
 def test_words_count_as_the_texts_spell_them():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed.sources import _base
 from sk_metaembed.sources.elmo.language_model._batches import NO_TARGET, BPTTBatches
 from sk_metaembed.sources.elmo.language_model._corpus import (
     SPECIAL,
@@ -57,8 +56,7 @@ def test_a_word_spelled_like_a_mark_is_unknown():
     assert row == ([2, 3, 1], [3, 2, 0])
 
 
-def test_warns_of_words_that_are_cut(monkeypatch):
-    monkeypatch.setattr(_base, "_warned", set())
+def test_warns_of_words_that_are_cut(warn_again):
     with pytest.warns(UserWarning, match="up to 8 bytes .* larger max_characters in"):
         list(stream(1, 2, rows=[["a", "abcdefghi"]]))
 
