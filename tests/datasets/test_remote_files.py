@@ -140,8 +140,6 @@ def test_paths_in_archives_are_ignored(server, cache, tmp_path, monkeypatch, nam
     for content in (zipped(**{name: SICK, "a": "a"}), tarred((name, text, kind))):
         own = {"member": name}
         serve(server, _evaluation_sets._SICK, "trial", content, monkeypatch, **own)
-            server, _evaluation_sets._SICK, "trial", content, monkeypatch, member=name
-        )
         assert len(fetch_sick("trial").data) == 1
         written = [path for path in tmp_path.rglob("*") if path.is_file()]
         assert {path.parent for path in written} == {cache / "sick"}

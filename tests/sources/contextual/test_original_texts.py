@@ -16,8 +16,9 @@ from sk_metaembed import (
 )
 
 from ... import tiny_bert
+from ..transformer.test_alignment import byte_level
 from ..transformer.test_embedding import HOW, counted_passes
-from ..transformer.test_families import Slow, byte_level
+from ..transformer.test_families import Slow
 
 TEXTS = [
     "Don't stop, it's a 3.5% rise!",

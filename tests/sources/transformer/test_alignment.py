@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers, trainers
-from transformers import PreTrainedTokenizerFast
 
 from sk_metaembed import Tokenizer
 from sk_metaembed.sources._sentences import OriginalText
@@ -23,7 +23,13 @@ def trained(pre_tokenizer):
     backend.pre_tokenizer = pre_tokenizer
     trainer = trainers.BpeTrainer(vocab_size=60, special_tokens=["[UNK]"])
     backend.train_from_iterator(CORPUS, trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]")
+    return fast(backend)
+
+
+def fast(backend):
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend, unk_token="[UNK]"
+    )
 
 
 TOKENIZERS = {
@@ -122,3 +128,115 @@ def test_few_pieces_are_remembered(monkeypatch):
         expected = _alignment.split_texts(tokenizer, [text])
         np.testing.assert_array_equal(split([text]).spans, expected.spans)
         assert len(split._split.ids) <= 5 + len(text)
+
+
+# The tokenizers of families of models
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzT1é東."
+
+
+def made(kind, **content):
+    """Return a tokenizer of a class of transformers with this vocabulary."""
+    if transformers.__version__.startswith("4."):
+        pytest.skip("transformers 4 makes its tokenizers from files only")
+    return getattr(transformers, kind)(**content)
+
+
+def byte_level(kind, **options):
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "<|endoftext|>"]
+    names = [*special, *sorted(pre_tokenizers.ByteLevel.alphabet()), "Ġk", "ki", "Ġki"]
+    vocab = {name: i for i, name in enumerate(names)}
+    merges = [("Ġ", "k"), ("k", "i"), ("Ġk", "i")]
+    return made(kind, vocab=vocab, merges=merges, **options)
+
+
+def unigram(kind):
+    special = "<pad> </s> <unk> <s> <cls> <sep> <mask> [CLS] [SEP] [PAD] [UNK] [MASK]"
+    vocab = [(name, 0.0) for name in special.split()]
+    vocab += [("▁", -3.0), ("▁k", -2.0), ("▁king", -1.0), ("ki", -2.5)]
+    vocab += [(letter, -4.0) for letter in LETTERS]
+    return made(kind, vocab=vocab)
+
+
+def spaces_first(kind, n_bytes=256):
+    special = ["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(n_bytes))]
+    names = [*special, "▁", *LETTERS, "▁k", "ki", "▁ki"]
+    merges = [("▁", "k"), ("k", "i"), ("▁k", "i")]
+    vocab = {name: i for i, name in enumerate(names)}
+    return made(kind, vocab=vocab, merges=merges)
+
+
+def whole_words():
+    """Return a tokenizer of words that does not split texts."""
+    names = ["[UNK]", "The", "a", "kin", "New York"]
+    vocab = {name: i for i, name in enumerate(names)}
+    return fast(Backend(models.WordLevel(vocab, unk_token="[UNK]")))
+
+
+MODEL_TOKENIZERS = {
+    "T5": lambda: unigram("T5Tokenizer"),
+    "XLM-RoBERTa": lambda: unigram("XLMRobertaTokenizer"),
+    "XLNet": lambda: unigram("XLNetTokenizer"),
+    "Llama": lambda: spaces_first("LlamaTokenizer"),
+    "Gemma": lambda: spaces_first("GemmaTokenizer"),
+    "GPT-2": lambda: byte_level("GPT2Tokenizer"),
+    "RoBERTa": lambda: byte_level("RobertaTokenizer"),
+    "RoBERTa, spaces": lambda: byte_level("RobertaTokenizer", add_prefix_space=True),
+    "ByT5": lambda: transformers.ByT5Tokenizer(),
+}
+
+
+@pytest.mark.parametrize("kind", MODEL_TOKENIZERS)
+def test_pieces_of_the_text_are_assigned_to_its_words(kind):
+    tokenizer = MODEL_TOKENIZERS[kind]()
+    words = ["The", "kin", "a", "king", "東", "1", "b"]
+    aligner = Aligner(tokenizer)
+    pieces, spaced = aligner.encode([words]), aligner.encode([["", *words, ""]])
+    assert spaced.ids.tolist() == pieces.ids.tolist()
+    assert (spaced.words - 1).tolist() == pieces.words.tolist()
+    whole = tokenizer(" ".join(words))
+    left, right = aligner.special.left, aligner.special.right
+    ids = [*(i for i, _ in left), *pieces.ids, *(i for i, _ in right)]
+    assert ids == whole["input_ids"]
+    for i, word in enumerate(words):
+        own = pieces.ids[pieces.at[pieces.words == i]]
+        assert tokenizer.decode(own).strip() == word
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        tiny_bert.tokenizer,
+        *(MODEL_TOKENIZERS[kind] for kind in ("T5", "XLM-RoBERTa", "XLNet", "Llama")),
+        MODEL_TOKENIZERS["RoBERTa, spaces"],
+        lambda: spaces_first("LlamaTokenizer", n_bytes=0),  # drops characters
+        whole_words,
+    ],
+)
+def test_token_lists_have_the_pieces_of_separate_words(make):
+    tokenizer = make()
+    words = ["The", "", "New York", "\u200b", "東京", "\ue000kin", "\ufdfa", "a", ""]
+    pieces = Aligner(tokenizer).encode([words])
+    options = {"is_split_into_words": True, "add_special_tokens": False}
+    expected = tokenizer([words], **options)
+    assert pieces.ids.tolist() == expected["input_ids"][0]
+    assert pieces.at.tolist() == list(range(len(pieces.ids)))
+    assert pieces.words.tolist() == expected.word_ids(0)
+
+
+@pytest.mark.parametrize("kind", MODEL_TOKENIZERS)
+def test_pieces_of_original_texts_are_assigned_to_their_tokens(kind):
+    tokenizer = MODEL_TOKENIZERS[kind]()
+    aligner = Aligner(tokenizer)
+    text = "The kin. a Tking  東 1.1 é (b)."
+    tokens = Tokenizer().transform([text])
+    places = tokens.spans().tobytes() if aligner.has_offsets else None
+    pieces = aligner.encode([OriginalText(text, places)], as_text=places is None)
+    expected = tokenizer(text, add_special_tokens=False)["input_ids"]
+    assert pieces.ids.tolist() == expected
+    if not aligner.has_offsets:
+        assert len(pieces.words) == 0
+        return
+    assert (np.diff(pieces.words) >= 0).all()
+    assert set(pieces.words.tolist()) == set(range(tokens.n_tokens))

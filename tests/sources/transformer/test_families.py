@@ -8,9 +8,7 @@ import pytest
 import torch
 import transformers
 
-from sk_metaembed import Tokenizer, TransformerEmbedding
-from sk_metaembed.sources._sentences import OriginalText
-from sk_metaembed.sources.transformer._alignment import Aligner
+from sk_metaembed import TransformerEmbedding
 
 from ... import tiny_bert
 
@@ -162,106 +160,6 @@ def test_a_tokenizer_without_pieces_raises():
         source.fit([["good"]])
 
 
-LETTERS = "abcdefghijklmnopqrstuvwxyzT1é東."
-
-
-def made(kind, **content):
-    """Return a tokenizer of a class of transformers with this vocabulary."""
-    if transformers.__version__.startswith("4."):
-        pytest.skip("transformers 4 makes its tokenizers from files only")
-    return getattr(transformers, kind)(**content)
-
-
-def byte_level(kind, **options):
-    from tokenizers.pre_tokenizers import ByteLevel
-
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "<|endoftext|>"]
-    names = [*special, *sorted(ByteLevel.alphabet()), "Ġk", "ki", "Ġki"]
-    vocab = {name: i for i, name in enumerate(names)}
-    merges = [("Ġ", "k"), ("k", "i"), ("Ġk", "i")]
-    return made(kind, vocab=vocab, merges=merges, **options)
-
-
-def unigram(kind):
-    special = "<pad> </s> <unk> <s> <cls> <sep> <mask> [CLS] [SEP] [PAD] [UNK] [MASK]"
-    vocab = [(name, 0.0) for name in special.split()]
-    vocab += [("▁", -3.0), ("▁k", -2.0), ("▁king", -1.0), ("ki", -2.5)]
-    vocab += [(letter, -4.0) for letter in LETTERS]
-    return made(kind, vocab=vocab)
-
-
-def spaces_first(kind, n_bytes=256):
-    special = ["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(n_bytes))]
-    names = [*special, "▁", *LETTERS, "▁k", "ki", "▁ki"]
-    merges = [("▁", "k"), ("k", "i"), ("▁k", "i")]
-    vocab = {name: i for i, name in enumerate(names)}
-    return made(kind, vocab=vocab, merges=merges)
-
-
-def whole_words():
-    """Return a tokenizer of words that does not split texts."""
-    from tokenizers import Tokenizer as Backend
-    from tokenizers.models import WordLevel
-
-    names = ["[UNK]", "The", "a", "kin", "New York"]
-    vocab = {name: i for i, name in enumerate(names)}
-    backend = Backend(WordLevel(vocab, unk_token="[UNK]"))
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=backend, unk_token="[UNK]"
-    )
-
-
-TOKENIZERS = {
-    "T5": lambda: unigram("T5Tokenizer"),
-    "XLM-RoBERTa": lambda: unigram("XLMRobertaTokenizer"),
-    "XLNet": lambda: unigram("XLNetTokenizer"),
-    "Llama": lambda: spaces_first("LlamaTokenizer"),
-    "Gemma": lambda: spaces_first("GemmaTokenizer"),
-    "GPT-2": lambda: byte_level("GPT2Tokenizer"),
-    "RoBERTa": lambda: byte_level("RobertaTokenizer"),
-    "RoBERTa, spaces": lambda: byte_level("RobertaTokenizer", add_prefix_space=True),
-    "ByT5": lambda: transformers.ByT5Tokenizer(),
-}
-
-
-@pytest.mark.parametrize("kind", TOKENIZERS)
-def test_pieces_of_the_text_are_assigned_to_its_words(kind):
-    tokenizer = TOKENIZERS[kind]()
-    words = ["The", "kin", "a", "king", "東", "1", "b"]
-    aligner = Aligner(tokenizer)
-    pieces, spaced = aligner.encode([words]), aligner.encode([["", *words, ""]])
-    assert spaced.ids.tolist() == pieces.ids.tolist()
-    assert (spaced.words - 1).tolist() == pieces.words.tolist()
-    whole = tokenizer(" ".join(words))
-    left, right = aligner.special.left, aligner.special.right
-    ids = [*(i for i, _ in left), *pieces.ids, *(i for i, _ in right)]
-    assert ids == whole["input_ids"]
-    for i, word in enumerate(words):
-        own = pieces.ids[pieces.at[pieces.words == i]]
-        assert tokenizer.decode(own).strip() == word
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        tiny_bert.tokenizer,
-        *(TOKENIZERS[kind] for kind in ("T5", "XLM-RoBERTa", "XLNet", "Llama")),
-        TOKENIZERS["RoBERTa, spaces"],
-        lambda: spaces_first("LlamaTokenizer", n_bytes=0),  # drops characters
-        whole_words,
-    ],
-)
-def test_token_lists_have_the_pieces_of_separate_words(make):
-    tokenizer = make()
-    words = ["The", "", "New York", "\u200b", "東京", "\ue000kin", "\ufdfa", "a", ""]
-    pieces = Aligner(tokenizer).encode([words])
-    options = {"is_split_into_words": True, "add_special_tokens": False}
-    expected = tokenizer([words], **options)
-    assert pieces.ids.tolist() == expected["input_ids"][0]
-    assert pieces.at.tolist() == list(range(len(pieces.ids)))
-    assert pieces.words.tolist() == expected.word_ids(0)
-
-
 @pytest.mark.filterwarnings("ignore")  # torch moves quantisation elsewhere
 def test_a_network_that_rounds_by_the_batch_gets_single_sentences():
     pair = tiny_bert.network(), tiny_bert.tokenizer()
@@ -277,20 +175,3 @@ def test_a_network_that_rounds_by_the_batch_gets_single_sentences():
     assert TransformerEmbedding(pair).fit(ROWS).fingerprint_ != source.fingerprint_
     with pytest.raises(TypeError, match="quantized"):
         pickle.dumps(source)
-
-
-@pytest.mark.parametrize("kind", TOKENIZERS)
-def test_pieces_of_original_texts_are_assigned_to_their_tokens(kind):
-    tokenizer = TOKENIZERS[kind]()
-    aligner = Aligner(tokenizer)
-    text = "The kin. a Tking  東 1.1 é (b)."
-    tokens = Tokenizer().transform([text])
-    places = tokens.spans().tobytes() if aligner.has_offsets else None
-    pieces = aligner.encode([OriginalText(text, places)], as_text=places is None)
-    expected = tokenizer(text, add_special_tokens=False)["input_ids"]
-    assert pieces.ids.tolist() == expected
-    if not aligner.has_offsets:
-        assert len(pieces.words) == 0
-        return
-    assert (np.diff(pieces.words) >= 0).all()
-    assert set(pieces.words.tolist()) == set(range(tokens.n_tokens))

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from sk_metaembed import TransformerEmbedding
-from sk_metaembed.sources.transformer._forward import pool_pieces
 
 from ... import tiny_bert
 from .test_embedding import HOW
@@ -139,16 +138,3 @@ def test_out_of_memory_does_not_change_the_vectors(pair, monkeypatch):
     np.testing.assert_allclose(
         embedded.blocks[0].values, expected.blocks[0].values, atol=1e-5
     )
-
-
-@pytest.mark.parametrize("mode", ["mean", "max"])
-def test_pools_equal_those_of_torch_to_the_last_bit(mode):
-    states = torch.randn(500, 24, generator=torch.Generator().manual_seed(0))
-    sizes = torch.tensor([1, 7, 2, 1, 3, 40, 1, 5, 2, 2])
-    places = torch.randperm(500)[: sizes.sum()]
-    offsets = torch.nn.functional.pad(sizes.cumsum(0), (1, 0))
-    pooled = pool_pieces(states, places, offsets, mode)
-    expected = torch.segment_reduce(states[places], mode, lengths=sizes)
-    assert torch.equal(pooled, expected)
-    single = pool_pieces(states, places[:4], torch.arange(5), mode)
-    assert torch.equal(single, states[places[:4]])
