@@ -6,7 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .._kernels._compiled import in_threads, use_compiled
-from .._kernels._row_sums import bags_of, sum_rows, total_of
+from .._kernels._row_sums import (
+    SECONDS_PER_SUM,
+    SECONDS_PER_TERM,
+    bags_of,
+    sum_rows,
+    total_of,
+)
 
 _SECONDS_PER_SEQUENCE, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy
 _ENTRIES_PER_THREAD = 1 << 20  # with less work, starting a thread does not pay off
@@ -64,9 +70,11 @@ def run_kernel(name, bags, arguments, out, column):
     joblib reduces in its worker processes.
     """
     n_sequences = len(bags.offsets) - 1
-    seconds = _SECONDS_PER_SEQUENCE * n_sequences
-    seconds += _SECONDS_PER_ENTRY * len(bags.rows) * bags.values.shape[1]
-    if not use_compiled(seconds):
+    per_sequence, per_entry = _SECONDS_PER_SEQUENCE, _SECONDS_PER_ENTRY
+    if name == "sum_rows":
+        per_sequence, per_entry = SECONDS_PER_SUM, SECONDS_PER_TERM
+    n_entries = len(bags.rows) * bags.values.shape[1]
+    if not use_compiled(per_sequence * n_sequences + per_entry * n_entries):
         all_arguments = bags.values, bags.rows, bags.offsets, *arguments, 0, n_sequences
         _IN_NUMPY[name](*all_arguments, out, column)
         return

@@ -15,7 +15,7 @@ _MAX_POSITIONS = 1000  # from each end of a sequence
 _WINDOWS = (1, 0), (4, 0), (4, 2), (16, 0), (16, 8)
 _BLOCK = 1 << 19  # tokens, which bound the memory for intermediate results
 _PER_NUMBER = 4  # entries of a table per number that is looked up
-_MASK = 1 << 22  # numbers that last bits of keys distinguish
+_PER_KEY = 16  # numbers per key that last bits distinguish
 
 
 class Ngrams(NamedTuple):
@@ -355,11 +355,12 @@ def _places(keys, searched):
         table[keys] = np.arange(len(keys), dtype=np.int32)
         return table[searched]
     possible = slice(None)
-    if len(searched) > _MASK // _PER_NUMBER:
+    n_numbers = 1 << (_PER_KEY * len(keys)).bit_length()
+    if n_numbers <= _PER_NUMBER * len(searched):
         # Most are missing, and most of these share their last bits with no key.
-        is_possible = np.zeros(_MASK, dtype=bool)
-        is_possible[keys % _MASK] = True
-        possible = np.flatnonzero(is_possible[searched % _MASK])
+        is_possible = np.zeros(n_numbers, dtype=bool)
+        is_possible[keys & (n_numbers - 1)] = True
+        possible = np.flatnonzero(is_possible[searched & (n_numbers - 1)])
     places = np.searchsorted(keys, searched[possible])
     places[places == len(keys)] = 0
     result = np.full(len(searched), -1, dtype=np.int32)

@@ -205,13 +205,18 @@ class TokenSequences(Rows[list[str]]):
         TypeError
             If a row is a single str or not iterable, or a token is not a str.
         """
+        lists = (_as_list(row, i) for i, row in enumerate(sequences))
+        return cls._from_unchecked_lists(lists, index)
+
+    @classmethod
+    def _from_unchecked_lists(cls, lists, index=None):
+        """Build from an iterator of lists of plain str."""
         places: defaultdict[str, int] = defaultdict()
         places.default_factory = places.__len__
         lengths: list[int] = []
         codes = [np.empty(0, np.int32)]
-        numbered = enumerate(sequences)
         # In parts, because a str of each token takes ten times the memory of its code.
-        while rows := [_as_list(row, i) for i, row in islice(numbered, _ROWS)]:
+        while rows := [*islice(lists, _ROWS)]:
             lengths += map(len, rows)
             own = map(places.__getitem__, chain.from_iterable(rows))
             codes.append(np.fromiter(own, np.int32))

@@ -20,7 +20,7 @@ import numpy as np
 from ..._core._arrays import read_only
 from ..._io._handle import Handle, file_states
 from ..._kernels._compiled import use_compiled
-from ..._kernels._row_sums import sum_rows
+from ..._kernels._row_sums import SECONDS_PER_SUM, SECONDS_PER_TERM, sum_rows
 from .._base import warn_of_long_texts
 from .._encoder_modules import check_task
 from .._fingerprint import file_digest, fingerprint_of
@@ -40,7 +40,6 @@ from ._piece_tokenizer import PieceTokenizer
 from ._word_tokenizer import CONFIGS, WordTokenizer, read_word_tokenizer
 
 _CHUNK = 1 << 22  # characters to read at a time
-_SECONDS_PER_TEXT, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy
 _TINY = 1e-9  # the smallest sum of weights, as in sentence-transformers
 _MOST_ENTRIES = 1 << 24  # of vectors before the last modules
 _VERSION = 2
@@ -385,9 +384,7 @@ class StaticModel(Handle, keep=2):
             sums = np.sqrt(sums)
         if self._mapping is not None:
             rows = self._mapping[rows]
-        seconds = (
-            _SECONDS_PER_TEXT * len(out) + _SECONDS_PER_ENTRY * rows.size * self.dim
-        )
+        seconds = SECONDS_PER_SUM * len(out) + SECONDS_PER_TERM * rows.size * self.dim
         add = sum_rows
         if use_compiled(seconds):
             from ..._kernels._row_sums_numba import sum_rows as add
