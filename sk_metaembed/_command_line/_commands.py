@@ -207,7 +207,7 @@ def _split_target(table, target, dropped):
 
 
 def _group_numbers(column):
-    """Return the number of the group of each row; missing ones are groups alone."""
+    """Return the group number of each row; a row without a group is one alone."""
     numbers = pd.factorize(column)[0].astype("int64")
     absent = (numbers < 0).nonzero()[0]
     numbers[absent] = -1 - absent
@@ -270,8 +270,8 @@ def _source(name):
     path = Path(folder() if folder else name).expanduser()
     if not path.exists():
         raise ValueError(
-            f"--sources: {name!r} is neither minilm, mpnet or glove, nor a file of "
-            "word vectors or the folder of a transformer."
+            f"--sources: {name!r} is not minilm, mpnet or glove, a file of word "
+            "vectors, or the folder of a transformer."
         )
     label = name if folder else re.sub(r"[\W_]+", "_", path.stem).strip("_")
     source = make_embedding(path)

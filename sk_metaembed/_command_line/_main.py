@@ -97,7 +97,7 @@ def _parser():
 
 
 def _add_fit(option):
-    """Add the options of fit by the method of its parser."""
+    """Add the options of fit; `option` is the `add_argument` of its parser."""
     option("table", help=_TABLE)
     option("--target", required=True, metavar="COLUMN", help="the column to predict")
     tasks = ("auto", "classifier", "regressor")

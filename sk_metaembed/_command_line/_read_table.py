@@ -37,11 +37,11 @@ _BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
 def read_table(path, separator=None, *, texts=None, as_written=False):
-    """Return the DataFrame in a file, read as its suffix says.
+    """Return the DataFrame in a file, whose suffix determines the format.
 
     `separator` of a CSV file, by name or itself; None detects it. `texts` are columns
     of CSV files to read as str, by default those with codes such as "007". Integers are
-    exact, also beside missing values. With `as_written`, all fields of CSV files are
+    exact, also next to missing values. With `as_written`, all fields of CSV files are
     str, and cells of JSON files are not converted.
     """
     path = Path(path).expanduser()
@@ -78,7 +78,7 @@ def split_suffix(path):
 
 
 def _character(separator):
-    """Return the separator that an option gives, by name or itself, or None."""
+    """Return the separator that an option names or contains, or None."""
     separator = _NAMES.get(separator, separator)
     if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
         raise ValueError(
@@ -209,7 +209,7 @@ def _check_rows(rows, separator):
         if len(fields) > len(header):
             raise ValueError(
                 f"line {line} has {plural(len(fields), 'field')}, but the header has "
-                f"{len(header)} by the separator {separator!r}. Quote fields that "
+                f"{len(header)} with the separator {separator!r}. Quote fields that "
                 "contain it, or pass another --separator"
             )
         if len(fields) < len(header):

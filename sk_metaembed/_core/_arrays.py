@@ -14,8 +14,8 @@ from ._errors import plural
 _CHUNK = 2048  # rows that stay in a processor's cache between two passes
 _TILE = 256  # rows per matrix product
 _SPANS = 1 << 16  # bytes gathered at once
-# A vector is long from this many times the length of the others on: means and variances
-# would then be those of this vector alone. Fewer rows are not compared.
+# A vector that is this many times as long as the others would determine means and
+# variances alone. Fewer rows are not compared.
 _LONG, _FEW_ROWS = 300, 10
 
 
@@ -97,7 +97,7 @@ def row_norms(values):
         part = values[rows].astype(np.float32, copy=False)
         with np.errstate(over="ignore", under="ignore"):
             squares = np.einsum("ij,ij->i", part, part).astype(np.float64)
-        # Squares of huge and tiny float32 leave its range: these are summed in float64.
+        # Squares of huge and tiny numbers exceed the range of float32: use float64.
         outside = ~((squares > 1e-30) & (squares < 1e30))
         wide = part[outside].astype(np.float64)
         squares[outside] = np.einsum("ij,ij->i", wide, wide)
@@ -180,7 +180,7 @@ def n_odd_rows(n_rows):
 
 
 def length_limit(norms):
-    """Return the length from which a vector is an error, by the 99th percentile."""
+    """Return the length above which vectors are errors, from the 99th percentile."""
     norms = norms[norms > 0]
     if len(norms) < _FEW_ROWS:
         return np.inf

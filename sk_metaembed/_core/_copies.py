@@ -5,7 +5,8 @@ A learner that has seen a copy of a held-out row knows its target.
 
 import numpy as np
 
-# Times as many equal rows as columns that are independent of each other would have.
+# Equal rows are copies if there are this many times as many as independent columns
+# would have.
 _NOT_BY_CHANCE = 10
 _DISAGREEMENT = 0.1  # of copies; share of the variance of the targets
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
@@ -60,7 +61,7 @@ def _first_equal(columns):
 
 
 def _vary(targets, first, counts, repeated):
-    """Return whether the targets of equal rows differ by more than a little."""
+    """Return whether the targets of equal rows differ clearly."""
     own, first = targets[repeated], first[repeated]
     sums = [np.bincount(first, column, len(counts)) for column in own.T]
     means = np.stack(sums, axis=1)[first] / counts[first, None]

@@ -93,7 +93,7 @@ def _is_number(constraint):
 
 
 class NamedEstimatorsMixin(BaseComposition):
-    """Get and set the parameters of named estimators, as a Pipeline its steps.
+    """Get and set the parameters of named estimators, as a Pipeline does.
 
     A subclass sets `_named_estimators`, the attribute with (name, estimator) pairs.
     """

@@ -68,7 +68,7 @@ def atomic_write(target):
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        # Opening names a path, writing does not.
+        # Errors of opening name the path, errors of writing do not.
         if error.errno is not None and error.filename is None:
             error.filename = os.fspath(target)
         raise
@@ -125,7 +125,7 @@ def lock_file(path, *, wait):
     """
     import filelock
 
-    # All users may open it, so that one can wait for another.
+    # Other users may open the lock, so that they can wait for it.
     lock = filelock.FileLock(path, mode=0o666, thread_local=False)
     try:
         return lock.acquire(blocking=wait).lock

@@ -7,7 +7,7 @@ MB, so shorter work runs in loops of Python and NumPy, which return the same res
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-# In seconds of loops in Python, of which compiled ones take a third or less.
+# In seconds of Python loops; compiled loops take at most a third of the time.
 _CALL = 0.0003  # work for which compiled loops are called once numba is loaded
 _NEGLIGIBLE = 0.002  # work that is never a reason to load numba, however often it comes
 _LOADING = 0.7  # work after which loading numba would have paid off

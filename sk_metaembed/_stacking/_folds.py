@@ -205,7 +205,7 @@ def _fold_of_row(n_folds, labels, n_rows, groups, rng):
         kind = sk.GroupKFold if labels is None else sk.StratifiedGroupKFold
     splitter = kind(n_folds, shuffle=True, random_state=rng)
     with warnings.catch_warnings():
-        # Classes with fewer rows than folds are as intended.
+        # Classes with fewer rows than folds are allowed.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         pairs = splitter.split(np.zeros(n_rows), labels, groups)
         for i, (_, test) in enumerate(pairs):

@@ -249,7 +249,7 @@ def _is_faster_by_rows(X, target):
     """Return whether a fit on few rows takes less time in their `RowSpace`.
 
     Sparse rows take more steps of conjugate gradients, but each is short unless rows
-    have many entries, as those of pairs. The squared loss takes most steps.
+    have many entries, as in features of pairs. The squared loss takes the most steps.
     """
     n_rows = X.shape[0]
     if n_rows >= min(X.shape[1], MANY_ROWS):

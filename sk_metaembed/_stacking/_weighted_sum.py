@@ -198,7 +198,7 @@ def fit_weights(decisions, target, held_out_weights, defaults, are_shrunk):
     if np.any(factors != 1):
         decisions = decisions * factors[:, None, None]
     if target.kind == "numbers" and held_out_weights.any():
-        # In units of the error of the default weights, for each column.
+        # Errors are in units of the error with default weights, for each column.
         errors = (np.tensordot(defaults, decisions, 1) - target.columns) / target.scale
         means = np.average(np.square(errors), axis=0, weights=held_out_weights)
         means = np.maximum(means, _LEAST_SQUARE)
@@ -255,7 +255,7 @@ def shrinkage(decisions, target, held_out_weights):
         return 1.0
     if slope(_LEAST_LENGTH) >= 0:
         return _LEAST_LENGTH / length
-    # On a logarithmic scale, which converges for decision values of any size.
+    # The search on a logarithmic scale converges for decision values of any size.
     ends = np.log(_LEAST_LENGTH), np.log(length)
     return np.exp(brentq(lambda log: slope(np.exp(log)), *ends, xtol=1e-2)) / length
 

@@ -267,8 +267,8 @@ def read_partial_labels(y):
     has_label = np.array([label != -1 for label in y.tolist()], dtype=bool)
     if not has_label.any():
         raise ValueError(
-            'all rows of y are -1, which is no label with target_type="semi-supervised"'
-            ". Pass rows of two classes at least."
+            "all rows of y are -1, which marks rows without a label if "
+            'target_type="semi-supervised". Pass labeled rows of at least two classes.'
         )
     y[~has_label] = y[has_label][0]
     return y, has_label

@@ -494,7 +494,7 @@ def class_weights(class_weight, labels, classes):
 
 
 def _share_of_decay(n_labels):
-    """Return 1 for 4 labels at most, and 0 for 7 and more, where decay does harm."""
+    """Return 1 for up to 4 labels, and 0 for 7 or more, where decay does harm."""
     return min(max((7 - n_labels) / 3, 0), 1)
 
 

@@ -399,7 +399,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         from ._batches import count_batches
         from ._skorch_net import explained_memory_errors, make_net, train
 
-        # What is learned from: sources, targets, and the weight of each row.
+        # The training data: sources, targets, and the weight of each row.
         X, y, weights, groups = self._read_rows(X, y, sample_weight, groups)
         self._read_sources(X)
         self._target = self._make_target(y, weights)
@@ -412,7 +412,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         # the held-out score needs.
         held_out = self._read_validation(X_val, y_val)
 
-        # How: on which device, with which rows in a batch, for how long.
+        # The settings: device, data sets, batch size, number of epochs.
         device = resolve_device(self.device)
         random = check_random_state(self.random_state)
         network_options, train_options = self._read_options()
@@ -607,8 +607,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
         _, options = self._read_options()
         share, decay = options.get("linear_share", 0.0), options["weight_decay"]
-        # Networks of sources read what vectors do not contain, and their weights must
-        # not decay; a linear model explains little of pairs.
+        # A linear model cannot read the input of trainable networks, whose weights must
+        # not decay, and explains little of pairs.
         has_networks = not all(self._trainable_sources.are_tables)
         if has_networks or self._reads_pairs:
             if share not in (0, "auto"):
@@ -853,7 +853,7 @@ def read_options(name, given, defaults, owner):
     constraints = dict(_OPTION_CONSTRAINTS)
     if defaults.get("weight_decay") == "auto":
         constraints["weight_decay"] = [*constraints["weight_decay"], _AUTO]
-    # To Python a bool is a number.
+    # In Python, a bool is a number.
     shown = {
         key: repr(value) if isinstance(value, bool) and key != "layer_norm" else value
         for key, value in options.items()
@@ -874,8 +874,8 @@ def check_sizes(sizes, name, kind, *, may_be_empty=False):
 def split_rows(rows, labels, units, fraction, random):
     """Return the rows to train on and the held-out ones, or None if there are too few.
 
-    Labels are kept in proportion if each part has room for every label. Labels of one
-    row are trained on. Rows of one unit are in one part.
+    Labels are kept in proportion if each part has room for every label. The only
+    row of a label is in the training part. Rows of one unit are in one part.
 
     Parameters
     ----------

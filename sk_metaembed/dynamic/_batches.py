@@ -43,10 +43,10 @@ def as_writable(array):
 
 # Enough tokens to fill a matrix product, few enough to stay in a laptop's memory.
 _TOKENS_PER_BATCH = 16_384
-# Combinations of types are mixed, not tokens, if these repeat them as often on average.
+# Combinations of types are mixed, not tokens, if each occurs this often on average.
 _TOKENS_PER_COMBINATION = 2
-# The positions of a dense grid, where most of them hold no token. Recurrent layers of
-# 512 need 6 KB for each.
+# The maximum number of positions in a dense grid if most of them hold no token.
+# Recurrent layers of 512 units need 6 KB per position.
 MAX_POSITIONS = 65_536
 
 
@@ -365,7 +365,7 @@ class SequenceData:
 
         def places(level, codes=self.codes):
             """Return the rows of a level in this batch, and the row of each token."""
-            # Trainable sources may have other types than the blocks, with own codes.
+            # Trainable sources may have types and codes of their own.
             key = level, id(codes) if level == "type" else None
             if key not in made:
                 if level == "token":
@@ -460,8 +460,8 @@ class SequenceData:
     def statistics(self, rows):
         """Return the `standardization` of each block over some rows.
 
-        Over the distinct words of a block of types, the tokens of a block of tokens,
-        and sequences, where the source has a vector.
+        It is computed over the distinct words, tokens or sequences, by the level of the
+        block, for which the source has a vector.
         """
         sequences = self._sequences(rows)
         used = {
@@ -538,7 +538,7 @@ class SequenceDataset(Dataset):
 
 def count_batches(n_rows, batch_size):
     """Return the number of batches of training rows."""
-    # A remainder of one sequence would be a noisy step: it joins the others.
+    # Rounded, because a batch of one remaining sequence would be a noisy step.
     return max(1, round(n_rows / batch_size))
 
 

@@ -20,7 +20,7 @@ from ._standardization import standardization
 MAX_ROWS, MAX_ROWS_OF_FIT, _MAX_WORDS = 1000, 100_000, 20_000
 _WORD_SHARES = (0, 0.25, 0.5, 0.75, 1)
 _NGRAM_LENGTHS = (1, 2, 3)
-# Without sources, both models read the tokens and nothing else.
+# The share without sources, where both models read the same tokens.
 _SHARE_OF_NGRAMS = 0.4
 _PENALTIES = np.logspace(-4, 1, 16)
 _MAX_SCALE = 60
@@ -170,9 +170,9 @@ class _Rows:
 
 
 def _mean_vectors(blocks, standards):
-    """Return standardized vectors of all sources, of equal length, side by side.
+    """Return the concatenated unit vectors of all sources, standardized before.
 
-    Rows have unit length if all sources know a word of them.
+    A row has unit length if every source knows a word of its sequence.
     """
     rows = []
     for block, (mean, factor) in zip(blocks, standards, strict=True):

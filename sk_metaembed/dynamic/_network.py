@@ -17,7 +17,7 @@ from ._encoders import ByteDropout, MaskedLSTM, make_encoder
 _NO_LABEL = -100
 # The published size: large enough to pick a source, too small to carry content.
 _CONTEXT_DIM = 2
-# Convolutions read the types of a batch if tokens repeat them as often, on average.
+# Convolutions read the types of a batch if each occurs this often on average.
 TOKENS_PER_TYPE = 4
 
 
@@ -125,7 +125,7 @@ class Mixer(nn.Module):
         return self._activated(mixed), None if self.training else weights.mean(dim=2)
 
     def _mix_differences(self, sources, known):
-        """Return the same as `mix_rows`, from the differences from the first source.
+        """Return the same as `mix_rows`, computed from differences to the first source.
 
         A softmax does not change if the score of the first source is subtracted from
         all scores. Scores are linear, so the remaining ones are scores of differences,

@@ -115,7 +115,7 @@ def ridge(parts, columns, weights, penalty):
     """
     ends = np.cumsum([part.shape[1] for part in parts])
 
-    # A product of float32 with float64 would first copy the features, each time.
+    # A product of float32 with float64 would copy the features each time.
     dtype = parts[0].dtype
 
     def weighted_sums(rows):

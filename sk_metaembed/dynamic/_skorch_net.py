@@ -86,7 +86,7 @@ class SequenceNet(NeuralNet):
         """
         if not self.is_loading_:
             return super().initialize_optimizer()
-        # skorch wants an optimizer; this one is dropped when the weights are loaded.
+        # skorch requires an optimizer; this one is dropped when weights are loaded.
         self.optimizer_ = torch.optim.Optimizer.__new__(torch.optim.Optimizer)
         return self
 

@@ -11,9 +11,9 @@ def standardization(block, rows, weights=None):
     """Return mean and inverse standard deviation of some rows of a block.
 
     Arrays of float32, shape (dim,). The inverse is 0 for dimensions that vary by
-    rounding at most: nothing is learned about them, so they must not tell new rows
-    apart. Vectors far longer than 99% of all do not count, because they would make the
-    others equal; without weights, a warning names the first.
+    rounding at most: nothing is learned about them, so they must not distinguish new
+    rows. Vectors far longer than 99% of all do not count, because the others would
+    become equal; without weights, a warning names the first one.
     """
     if len(rows) == 0:
         return np.zeros((2, block.dim), np.float32)

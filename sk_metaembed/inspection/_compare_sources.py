@@ -399,8 +399,8 @@ class _TextCandidates:
         taken = [name for name in own if name in (_TFIDF, _CONCAT, _STACK)]
         if taken:
             raise ValueError(
-                f"a source is named {taken[0]!r}, as one of the other "
-                "candidates. Rename the source."
+                f"a source is named {taken[0]!r}, which is also the name of another "
+                "candidate. Rename the source."
             )
         self._fixed = {}
         self._words = without_case(tokens) if folds_case(tokens) else tokens

@@ -186,7 +186,7 @@ class _Strings:
 
 
 def _size(tokens, i):
-    """Return the number of tokens of a text; long ones count per four characters."""
+    """Return the number of tokens in a text; a long one counts per four characters."""
     n_characters = 0 if tokens.texts is None else len(tokens.texts[i])
     return max(int(tokens.lengths[i]), n_characters // 4, 1)
 

@@ -137,7 +137,7 @@ def principal_components(values, n_components):
     covariance = centered.T @ centered / len(values)
     variances, directions = np.linalg.eigh(covariance)
     order = np.argsort(variances)[::-1][:n_components]
-    # What rounding leaves where there is no variance: float32 rounds each dimension at
+    # The rounding error of a variance of zero: float32 rounds each dimension at
     # its own size, the eigenvalues are rounded at the size of the largest.
     rounding = _ROUNDING * (mean**2 + np.diag(covariance)) @ directions**2
     least = len(variances) * np.finfo(np.float64).eps * variances.max()

@@ -78,5 +78,5 @@ class ConcatMetaEmbedding(WeightedMetaEmbedding):
                 own[rows] = part * np.float32(weight)
         return values, known_to_any(blocks, self.weights_)
 
-    # Unlike those of other combinations, its dimensions are those of the sources.
+    # Unlike in other combinations, the dimensions are those of the sources.
     get_feature_names_out = BlocksTransformer.get_feature_names_out

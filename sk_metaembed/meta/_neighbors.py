@@ -80,7 +80,7 @@ def neighbor_means(queries, candidates, values, n_neighbors):
     weights[~weights.any(axis=1)] = 1
     means = np.zeros((len(queries), values.shape[1]), dtype=np.float32)
     total = np.zeros(len(queries), dtype=np.float32)
-    # Neighbor by neighbor, so that the sum of a row does not depend on other rows.
+    # Summed neighbor by neighbor, so that a row does not depend on other rows.
     for neighbor, weight in zip(neighbors.T, weights.T, strict=True):
         means += weight[:, None] * values[neighbor]
         total += weight

@@ -368,10 +368,10 @@ class _BaseStacked(
         """Return the default weights, which the learned ones resemble if rows are few.
 
         Only the concatenation counts, or the only source. Several sources without
-        concatenation count equally; without sources, all models do, those of order half
-        as much.
+        concatenation count equally; without sources, all models count equally, except
+        that models of the order count half.
         """
-        # The names do not show it: a source may be called "concat".
+        # The name alone is ambiguous: a source may be called "concat".
         if self.concat and len(self.dims_in_) > 1:
             counts = [member.name == _CONCAT for member in members]
         elif self.dims_in_:

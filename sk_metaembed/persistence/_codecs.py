@@ -323,8 +323,8 @@ def _decode_tuple(module, name, items):
 def _is_opaque(value):
     """Return whether a value is a boosted or neighbors tree.
 
-    It is saved as its library pickles it. This contains no code, but its own compiled
-    code reads it: its class is never trusted by default.
+    It is saved as its library pickles it. The pickle contains no code, but compiled
+    code of the library reads it, so the class is never trusted by default.
     """
     return (
         type(value).__module__.partition(".")[0] in _OPAQUE

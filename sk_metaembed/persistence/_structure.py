@@ -200,7 +200,7 @@ def _refusal(value):
 
 
 def _attribute_place(owner, name, where):
-    """Return how error messages name an attribute of an object at a place."""
+    """Return the name of an attribute in messages, given the place of its object."""
     kind = type(owner).__name__
     if has_parameters(owner) and name.strip("_") == name:
         return _inside(where, f"{name}= of {kind}")
@@ -275,7 +275,7 @@ class Decoder:
         self._arrays, self._end = file.read(ARRAYS), 0
 
     def __call__(self, nodes):
-        """Return the object of the last node; what nodes require is trusted."""
+        """Return the object of the last node; the caller has checked the trust."""
         for kind, content in nodes:
             content = {name: self._value(value) for name, value in content.items()}
             self.objects.append(self._decode(kind, content))

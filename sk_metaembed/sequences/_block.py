@@ -78,8 +78,8 @@ class Block(Immutable):
     name: str
     level: Level
     known: NDArray[np.bool_]
-    # A table, and its row for each row of `values`, -1 for zeros; None if the table is
-    # `values`. Steps can compute once per row of a table that many blocks share.
+    # A table, and for each row of `values` its row there (-1 for zeros), or None if the
+    # table is `values`. Steps can compute once per row of a table that blocks share.
     _table_rows: tuple[NDArray[Any], NDArray[Any] | None]
 
     __slots__ = ("_table_rows", "known", "level", "name")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Bit of a step at whose character a token or a gap begins.
+# The bit of a step that marks the beginning of a token or a gap.
 BOUNDARY = 0x80
 
 # Classes of the default rule.
@@ -110,7 +110,7 @@ def run_rule(pattern):
         return None
     one, more = match["one"], match["more"]
     repeats, rest = divmod(len(more), len(one))
-    # At the ends of a longest run of \w there is always a word boundary.
+    # A longest run of \w always begins and ends at a word boundary.
     edges_are_redundant = one == r"\w" or not (match["edge"] or match["end"])
     if rest or one * repeats != more or not edges_are_redundant:
         return None

@@ -14,7 +14,7 @@ _BASE = np.uint64(0x9E3779B97F4A7C15)  # odd; of polynomial hashes
 
 
 def equal_rows(X, *, warns=False):
-    """Return the number of a row that is equal to each, None if none are.
+    """Return for each row the number of an equal row, or None if all rows differ.
 
     Pairs that share a text belong together, too, on whichever sides it is: a model that
     has seen one of them knows the text of the other. With `warns`, a warning is issued
@@ -105,7 +105,7 @@ def _warn_of_shared_texts(pairs, groups):
 
 
 def linked_pairs(first, second):
-    """Return the number of a pair in the group of each, given the texts' numbers.
+    """Return for each pair the number of a pair in its group, from the texts' numbers.
 
     Texts link pairs, the rarest first, unless more than a tenth of all pairs would be
     in one group.

@@ -96,7 +96,7 @@ def distinct_word_counts(tokens):
 def learn_ngrams(
     tokens, max_length, max_features=None, min_count=1, *, min_length=1, gaps=()
 ):
-    """Return the `Ngrams` of a TokenSequences: of each kind, the most frequent.
+    """Return the `Ngrams` of a TokenSequences: the most frequent ones of each kind.
 
     Frequency is the number of sequences that contain an n-gram; ties are decided by the
     order of first occurrence of their words. Those with fewer than `min_count`
@@ -305,7 +305,8 @@ def _most_frequent(keys, rows, n, min_count):
     distinct, occurrences = _occurrences(keys)
     least = min_count
     if n is not None and len(distinct) > n > 0:
-        # Keys that occur less often than others do in rows cannot be among these.
+        # A key that occurs less often than n keys occur in rows is not among the n most
+        # frequent ones.
         least = max(np.partition(occurrences, -n)[-n] // 2, min_count)
     while True:
         kept = distinct[occurrences >= least]
@@ -357,7 +358,7 @@ def _places(keys, searched):
     possible = slice(None)
     n_numbers = 1 << (_PER_KEY * len(keys)).bit_length()
     if n_numbers <= _PER_NUMBER * len(searched):
-        # Most are missing, and most of these share their last bits with no key.
+        # Most numbers are missing, and the last bits of most match no key.
         is_possible = np.zeros(n_numbers, dtype=bool)
         is_possible[keys & (n_numbers - 1)] = True
         possible = np.flatnonzero(is_possible[searched & (n_numbers - 1)])

@@ -184,8 +184,8 @@ def _word_tables(punctuation):
 def word_spans(text, punctuation):
     """Return (start, end) of the Unicode words of a text.
 
-    A space ends any word, so only what is next to a character beyond ASCII, up to a
-    space, is read by character.
+    A pattern finds the words in ASCII. Parts between spaces that contain other
+    characters are read character by character.
     """
     in_ascii = ASCII_WORDS[punctuation].finditer
     spans, at = [], 0

@@ -349,7 +349,7 @@ class TokenSequences(Rows[list[str]]):
         first = np.full(self.n_types, self.n_tokens)
         for start in reversed(range(0, self.n_tokens, _PIECE)):
             codes = self.codes[start : start + _PIECE][::-1]
-            # Of several occurrences the last assignment counts.
+            # If a type occurs several times, the last assignment counts.
             first[codes] = np.arange(start + len(codes) - 1, start - 1, -1)
         used = np.flatnonzero(first < self.n_tokens)
         return used[np.argsort(first[used])]

@@ -283,9 +283,9 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         is_custom = self.token_pattern is not None or self.tokenizer is not None
         if self.punctuation and is_custom:
             raise ValueError(
-                "punctuation=True applies to the default splitting into "
-                "words, but token_pattern or tokenizer is set and defines itself "
-                "whether punctuation is a token. Set punctuation=False."
+                "punctuation=True applies to the default splitting into words, but "
+                "token_pattern or tokenizer is set, which defines the tokens. Set "
+                "punctuation=False."
             )
 
 

@@ -95,7 +95,7 @@ def _dense(x, weights, activation, adds_input):
 
 
 def _activation(name, weights):
-    """Return torch's activation of a name, with its own weights if it has some."""
+    """Return torch's activation with a name, including weights if it has any."""
     function = getattr(nn, name, None)
     known = isinstance(function, type) and issubclass(function, nn.Module)
     inside = known and function.__module__ in (

@@ -44,7 +44,7 @@ class EncoderSettings(NamedTuple):
     model_type: str = "SentenceTransformer"
 
     def prompt(self, text, name, task, *, use_default=True):
-        """Return `text`, the prompt of a name or of a task, or the default prompt.
+        """Return `text`, the prompt for a name or a task, or the default prompt.
 
         A task has the prompt with its name, as in `encode_query`; the default prompt
         belongs to texts without a task.

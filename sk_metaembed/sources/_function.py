@@ -199,7 +199,7 @@ class FunctionEmbedding(BaseEmbedding):
         return list(groups.values()), [OriginalText(text) for text in groups]
 
     def _results(self, sentences):
-        """Return the vectors of each sentence, None for one that has none."""
+        """Return the vectors of each sentence, None for sentences without vectors."""
         with self._open_cache() as cache:
             keys, results = [], {}
             if cache is not None:

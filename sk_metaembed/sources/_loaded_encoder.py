@@ -39,7 +39,7 @@ class ModelParameterMixin:
     """
 
     def _portable_model(self):
-        """Return what pickles contain of a loaded model, None for any other.
+        """Return the object that pickles contain for a loaded model, else None.
 
         Its attribute `parameter` is a value of the parameter `model`.
         """

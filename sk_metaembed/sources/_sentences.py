@@ -45,7 +45,7 @@ class OriginalText:
 
 
 def at_level(sentence, level):
-    """Return what the vectors of a sentence at a level depend on.
+    """Return the part of a sentence that determines its vectors at a level.
 
     Vectors of a whole text do not depend on the spans of its tokens.
     """

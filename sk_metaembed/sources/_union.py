@@ -431,8 +431,9 @@ def source_subsets(
     largest = len(distinct) if max_size is None else max_size
     if not 1 <= min_size <= largest <= len(distinct):
         raise ValueError(
-            f"1 <= min_size <= max_size <= {len(distinct)}, the number of sources, "
-            f"must hold; got min_size={min_size}, max_size={largest}."
+            "min_size and max_size must satisfy 1 <= min_size <= max_size <= "
+            f"{len(distinct)}, the number of sources; got min_size={min_size}, "
+            f"max_size={largest}."
         )
     return [
         subset
@@ -452,5 +453,5 @@ def _names(names):
             f"pairs; got {given!r}."
         )
     if not names or len(set(names)) < len(names):
-        raise ValueError(f"names must be distinct, and at least one; got {names}.")
+        raise ValueError(f"names must be at least one, and distinct; got {names}.")
     return [str(name) for name in names]  # converts numpy.str_

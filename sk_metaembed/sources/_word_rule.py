@@ -6,7 +6,7 @@ from typing import NamedTuple
 # These split texts at whitespace, whatever is around it.
 _AT_SPACES = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit"}
 _WITHIN = {*_AT_SPACES, "ByteLevel", "Digits", "Metaspace", "Punctuation"}
-# These change no character because of one on the other side of a space.
+# These normalize the text between two spaces independently of other text.
 _NORMALIZERS = {
     *("BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Precompiled"),
     "StripAccents",

@@ -267,7 +267,7 @@ def _object_cells(column, name):
         if numbers is not None:
             is_bool = bool(types) and _are(types, bool | np.bool_)
             return Cells(numbers, "bool" if is_bool else "number")
-    # Among dates with and without a zone, texts show which ones have one.
+    # If only some of the dates have a zone, texts show which ones.
     if has_dates and len(zoned) < 2:
         dates = [*map(_naive, present)]
         dates = _fill(dates, missing, np.datetime64("NaT"), "datetime64[us]")
@@ -304,7 +304,7 @@ def _as_numbers(cells, missing, types):
 
 
 def _are_large(numbers):
-    """Return which numbers are too large for floats to tell integers apart."""
+    """Return which numbers are too large for floats to distinguish integers."""
     return np.abs(numbers) >= _LARGEST_WHOLE
 
 

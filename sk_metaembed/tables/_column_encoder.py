@@ -25,12 +25,12 @@ from ._times import has_database
 
 _MAX_ONE_HOT = 40  # values of a category with an indicator each
 _STRINGS = ("category", "name", "code", "text", "url", "list")
-# Values that repeat are known from the training rows; vectors of them add noise.
+# Values that repeat are known from the training rows, so their vectors add noise.
 _REPEATED = ("category", "url")
 _N_EXAMPLES = 3
 # Distinct texts that are searched for one that can be read in two ways.
 _SAMPLE = 2000
-# Other notations whose cells are surely read as those of a notation.
+# For each notation, the other notations whose cells are certainly read alike.
 _SAME = {
     "time": ("h:mm", "duration"), "h:mm": ("time",),
     "duration": ("m:ss", "time"), "m:ss": ("duration",),
@@ -218,7 +218,7 @@ class ColumnEncoder(BaseEstimator):
         return either
 
     def _check_dates(self, cells):
-        """Warn about dates whose day and month no cell in fit tells apart."""
+        """Warn about dates if no cell in fit shows which number is the day."""
         if self.format_.dates is None:
             return
         order = self.format_.dates.order
@@ -302,7 +302,7 @@ class ColumnEncoder(BaseEstimator):
     def _notations_in_fit(self, cells, notations):
         """Return the notations of the training rows, each with its first cell.
 
-        In a column of strings, these include the notations that its texts look like.
+        In a column of strings, these include the notations that its texts resemble.
         """
         own = self.format_
         is_string = own.numbers is None and own.dates is None

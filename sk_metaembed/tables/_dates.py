@@ -35,7 +35,7 @@ _FILLERS = frozenset(["st", "nd", "rd", "th", "of", "de", "den", "der", "le", "t
 
 
 def _beginnings(lists):
-    """Return the position of the only list with a word that begins so, by beginning."""
+    """Return the position of the only list with a word, by beginnings of the word."""
     found = {}
     for position, names in enumerate(lists):
         for name in names.split():
@@ -156,7 +156,7 @@ def _read_parts(text, order):
         return None
     year, month, day = numbers
     year = 1 - year if era and era[1][0] in "bB" else year
-    # All cycles of 400 years are alike.
+    # The calendar repeats every 400 years.
     n_cycles = 0 if 1 <= year <= 9999 else year // 400 - 5
     if abs(n_cycles) > _MOST_CYCLES:
         return None
@@ -304,7 +304,7 @@ _PARTS_OF_YEARS = [
         (r"([12]\d{3})", lambda year: (year, 1, 1)),
         (r"(\d{4})[-/](\d{1,2})", lambda year, month: (year, month, 1)),
         (r"(\d{1,2})[-/](\d{4})", lambda month, year: (year, month, 1)),
-        # "2024m8" is of Stata.
+        # Stata writes "2024m8".
         (r"([12]\d{3})[- ]?M(\d\d?)", lambda year, month: (year, month, 1)),
         (r"(\d{4})[- ]?Q([1-4])", lambda year, quarter: (year, 3 * quarter - 2, 1)),
         (r"Q([1-4])[- /]?(\d{4})", lambda quarter, year: (year, 3 * quarter - 2, 1)),
@@ -462,7 +462,7 @@ def _is_monthly(days, months, years):
 
 
 def _is_year_likely(parts):
-    """Return whether the first of three numbers, not the last, is like a year."""
+    """Return whether the first of three numbers resembles a year more than the last."""
     if "ymd" not in parts:
         return False
     days, _, years = parts["ymd"]

@@ -14,7 +14,8 @@ from .._core._frames import plain_container
 from .._targets import PerColumn, decision_values, refuse_pairs_of_classes
 from .._training._device import one_blas_thread
 
-# Numbers so far from 0, relative to their spread, have four digits or fewer in float32.
+# At this distance from 0, relative to their spread, numbers have at most four digits in
+# float32.
 _FAR = 1000
 
 # Sums of columns remain in the range of float32.
@@ -25,7 +26,7 @@ class NumbersInputMixin:
     """An estimator of tables takes numbers, any of which may be missing."""
 
     def _numbers(self, X, dtype, *, reset=False):
-        """Return X as an array; with ``reset=True`` its columns are those of the fit.
+        """Return X as an array; with ``reset=True``, in fit, record its columns.
 
         Only a fit needs rows.
         """
@@ -95,8 +96,8 @@ def boosting(target, random_state):
     model_class = ensemble.HistGradientBoostingClassifier
     if target.kind == "numbers":
         model_class = ensemble.HistGradientBoostingRegressor
-    # Without a penalty, classes of few rows make the leaves' values diverge. Leaves of
-    # scikit-learn's 20 rows cannot tell the values of a category apart in small tables.
+    # Without a penalty, the values of leaves diverge for classes of few rows. Leaves
+    # with scikit-learn's minimum of 20 rows cannot separate categories of small tables.
     return model_class(
         max_iter=_ROUNDS,
         min_samples_leaf=5,
@@ -291,7 +292,7 @@ def fit_on_folds(estimator, X, target, folds, sample_weight):
         scaler = DenseScaler().set_output(transform="default")
         estimator = Pipeline([("scaler", scaler), ("model", estimator)])
     if target.kind == "numbers" and target.y.ndim == 2:
-        # Also an estimator of several columns, which may depend on their units.
+        # Estimators of several columns are wrapped too: they may depend on the units.
         estimator = PerColumn(estimator)
     models, decisions = stacking.fit_on_folds(
         estimator, X, target, folds, sample_weight, change_rows=_fill_empty_columns

@@ -18,7 +18,7 @@ _SAVED = re.compile(
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 # The items of "array([...], dtype='<U5')".
 _INNER = re.compile(r"[\[{](.*)[\]}](?:,\s*dtype=[\w'<>|]+)?", re.DOTALL)
-# An item in quotes, which a comma or a space ends, or an item without, up to a comma.
+# An item in quotes before a comma or a space, or an item without quotes before a comma.
 _ITEM = re.compile(
     r"""\s*(?:(?:np\.str_\()?(?:'((?:[^'\\]|\\.|'')*)'|"((?:[^"\\]|\\.|"")*)")\)?"""
     r"""\s*(?:,|(?=['"]|np\.)|$)|([^\s,\[\](){}'"][^,\[\]{}]*)?(?:,|$))""",

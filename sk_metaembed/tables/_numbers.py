@@ -27,10 +27,10 @@ _FALSE = frozenset(
 )
 _TRUTH = {"true": 1.0, "false": 0.0}  # as bools are read
 
-# A number that is the most, or the least.
+# Words and signs around a number that is an upper or lower bound.
 _BOUND = re.compile(r"([<≤]|(?:under|up to)\b)|([>≥]|over\b|.*\+$)", re.I | re.DOTALL)
 
-# Words before a number that do not change it.
+# Words before a number that do not change its value.
 _ABOUT = re.compile(r"[~≈<>≤≥=]+|(?:approx|ca|about|circa|over|under|up to)\b\.?", re.I)
 _PREFIXES = frozenset(
     ["usd", "eur", "gbp", "inr", "rs", "rm", "chf", "kr", "cny", "jpy", "us", "no"]
@@ -490,7 +490,7 @@ def numbers_inside(texts, plan):
 
 
 def _find(text):
-    """Return for each number in a text if it is negative, its digits, the next word."""
+    """Return the sign, the digits and the next word of each number in a text."""
     text = plain_text(text)
     return [
         (text[max(m.start() - 2, 0) : m.start()] in ("-", " -", "(-"), *m.groups())

@@ -193,7 +193,7 @@ class _TableModel(
             seed = int(rng.randint(2**31 - 1))
             if name in (*tasks, "sum"):
                 raise ValueError(
-                    f"learners has two learners named {name!r}; 'sum' is that of all."
+                    f"learners has two learners named {name!r}; 'sum' is their sum."
                 )
             if estimator is None and name == "trees":
                 task = partial(fit_trees, *on_folds, seed)
@@ -213,8 +213,8 @@ class _TableModel(
         if isinstance(learner, str):
             if learner not in _LEARNERS:
                 raise ValueError(
-                    f"learners has {learner!r}, which is not a learner: {_LEARNERS} "
-                    "are. Pass a pair of a name and an estimator for another one."
+                    f"learners has {learner!r}, which is not a learner. Use one of "
+                    f"{_LEARNERS}, or pass a pair of a name and an estimator."
                 )
             return learner, None
         if not isinstance(learner, list | tuple) or len(learner) != 2:
@@ -430,15 +430,15 @@ def _call(task, is_single):
 def _threads(*, is_single):
     """Return a context with one thread of OpenMP, or with as many as a learner uses.
 
-    OpenMP's limit is one of a thread, the limit of BLAS one of the process.
+    The limit of OpenMP belongs to a thread, and the limit of BLAS to the process.
     """
     if not is_single:
         return nullcontext()
-    # Another library may have been loaded since, such as that of a learner.
+    # A learner may have loaded another library since.
     return _controller(len(sys.modules)).limit(limits=1, user_api="openmp")
 
 
 @lru_cache(maxsize=1)
 def _controller(n_modules):
-    """Return the controller of the loaded libraries; to find them takes long."""
+    """Return the controller of the loaded libraries; finding these is slow."""
     return ThreadpoolController()

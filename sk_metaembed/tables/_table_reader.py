@@ -56,7 +56,7 @@ class Table:
         order = range(len(self.names)) if names is None else self._places(names)
         frame = self._frame
         if hasattr(frame, "iloc") and len(frame) == 1 and _is_mixed(frame):
-            # Two columns take as long as the whole row.
+            # Reading two columns takes as long as reading the whole row.
             cells = frame.iloc[0].tolist()
             return [read_cells(cells[j : j + 1], self.names[j]) for j in order]
         return [read_cells(_series(frame, j), self.names[j]) for j in order]
@@ -73,7 +73,7 @@ class Table:
         missing = [name for name in names if name not in self.names]
         levels = getattr(getattr(self._frame, "index", None), "names", ())
         if missing and set(missing) <= set(levels):
-            # pandas has them as its index if it wrote the table with one.
+            # pandas restores these columns as the index with which it wrote the table.
             self.__init__(self._frame.reset_index(missing))
             return self._places(names)
         if missing:

@@ -16,7 +16,7 @@ _HOURS = {
     -6: "CST MDT", -7: "MST PDT", -8: "PST AKDT", -9: "AKST HDT", -10: "HST",
 }  # fmt: skip
 _OFFSETS = {name: hours for hours, names in _HOURS.items() for name in names.split()}
-# Those that are no words in lower case.
+# Abbreviations that are not words in lower case.
 _SMALL = {"z", "utc", "gmt", "cet", "cest"}
 _SMALL |= {"est", "edt", "cst", "cdt", "mst", "mdt", "pst", "pdt"}
 # Names of zones that have summer time.
@@ -56,7 +56,7 @@ def offset_from_utc(name, date):
 
 @lru_cache(1024)
 def _offset_or_zone(name):
-    """Return the offset of a name as a timedelta, its `ZoneInfo`, or None."""
+    """Return the offset of a zone as a timedelta, its `ZoneInfo`, or None."""
     match = _OFFSET.fullmatch(name)
     if match:
         sign, *parts = match.groups()

@@ -53,7 +53,7 @@ class Options:
         return cls(limit, _dtype_name(dtype), verbose)
 
     def key(self, content):
-        """Return a digest of the content's digest and of all that shapes the store."""
+        """Return a digest of the content and the options that change the store."""
         parts = [STORE_VERSION, content, self.limit, self.dtype or "float32"]
         return hashlib.blake2b(json.dumps(parts).encode(), digest_size=12).hexdigest()
 
@@ -138,7 +138,7 @@ def _meta_of_store(path, fmt):
 
 
 def _with_dtype(options, meta):
-    """Return options with the type of the vectors; by default that of a store."""
+    """Return options with the type of the vectors, by default the type in the store."""
     own = meta["dtype"] if meta else "float32"
     return replace(options, dtype=options.dtype or own)
 

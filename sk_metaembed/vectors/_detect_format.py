@@ -282,7 +282,7 @@ _NUMBERS = (
 
 
 def _hint_of_file(sample):
-    """Return what a file of unknown format is by its first bytes, and the way in."""
+    """Return the type of an unsupported file by its first bytes, and how to read it."""
     if sample.startswith(b"PK\x03\x04"):
         return _NPZ if b".npy" in sample[30:200] else _ZIP
     if sample[257:262] == b"ustar":
@@ -304,7 +304,7 @@ _FILES = ("freqs.json", "key2row", "config.json", "saved_model.pb")
 
 
 def _hint_of_folder(folder):
-    """Return what a folder of another tool is, and the way in; None if unknown."""
+    """Return which tool wrote a folder, and how to read it; None if unknown."""
     folder = Path(folder)
     has = {name for name in _FILES if (folder / name).is_file()}
     if {"freqs.json", "key2row"} <= has:

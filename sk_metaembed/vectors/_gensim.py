@@ -21,7 +21,7 @@ from ._subwords import mean_ngrams
 
 
 class Inert:
-    """An object of a pickle: what was named, called and set, and nothing run."""
+    """A record of an object in a pickle: names, arguments and state; nothing is run."""
 
     def __init__(self, name: str = "", args: Any = ()) -> None:
         self.name, self.args = name, args
@@ -279,7 +279,7 @@ def to_keyed_vectors(words, vectors, subwords=None):
     """Return KeyedVectors in memory; FastTextKeyedVectors if there are n-grams."""
     if subwords is not None and subwords.floret is not None:
         raise ValueError(
-            "gensim has no class for floret's vectors, which compose all words of "
+            "gensim has no class for floret's vectors, which are composed of "
             "n-grams. Pass the vectors of your words to it: kv.add_vectors(words, "
             "store.vectors_for(words)[0])."
         )
@@ -315,7 +315,7 @@ def read_gensim(stream: SourceStream, writer: StoreWriter) -> None:
     if matrix is None and table is not None:
         matrix = saved.composed(subwords)
     if matrix is None or len(matrix) < len(words):
-        raise saved.error("it has not one vector per word")
+        raise saved.error("it does not have one vector per word")
     used = [row for row, word in enumerate(words) if word is not None]
     if len(used) < len(words):
         writer.repairs["rows_without_word"] += len(words) - len(used)
@@ -359,7 +359,7 @@ class _Saved:
             raise self.error("it contains no KeyedVectors of gensim")
         wrong = [w for w in words if not isinstance(w, str | None)][:1]
         if wrong:
-            raise self.error(f"its keys are not texts, but such as {wrong[0]!r:.40}")
+            raise self.error(f"its keys are not texts; one is {wrong[0]!r:.40}")
         return words
 
     def array(self, *names):

@@ -244,7 +244,7 @@ def test_sources(tmp_path, monkeypatch):
 ERRORS = {
     "fit t.csv --target gade": "no column 'gade'. Its columns are 'key', 'remarks'",
     "fit t.csv --target key --task regressor": "has 'k0' in row 1, which is",
-    "fit t.csv --target grade --sources glowe": "'glowe' is neither minilm, mpnet",
+    "fit t.csv --target grade --sources glowe": "'glowe' is not minilm, mpnet",
     "fit t.csv --target grade --metric best": "'best' is not a valid scoring value",
     "fit t.csv --target amount --metric roc_auc": "'roc_auc' cannot score predictions",
     "fit t.csv --target grade --folds 1": "--folds must be at least 2, got 1",
@@ -257,7 +257,7 @@ ERRORS = {
     "fit a.xlsx --target b": ".jsonl. Save Excel sheets as CSV UTF-8",
     "describe bytes.csv": ": invalid start byte. Save it as UTF-8",
     "describe bad.json": "cannot be read",
-    "describe wide.csv": "line 2 has 3 fields, but the header has 2 by the sep",
+    "describe wide.csv": "line 2 has 3 fields, but the header has 2 with the sep",
     "describe later.csv": "line 4 has 3 fields, but the header has 2",
     "describe twice.csv": "several columns are named 'b'. Rename all but one",
     "describe empty.csv": "'empty.csv' cannot be read: it is empty",

@@ -52,7 +52,7 @@ def test_rows_decide_the_separator(text, names, tmp_path, describe):
 def test_a_few_broken_rows_do_not_decide_the_separator(tmp_path, capsys):
     (tmp_path / "t.csv").write_text("a,b\n" + "x,1\n" * 9 + "x,y,1\n")
     assert main(["describe", str(tmp_path / "t.csv")]) == 2
-    assert "has 3 fields, but the header has 2 by the sep" in capsys.readouterr().err
+    assert "has 3 fields, but the header has 2 with the sep" in capsys.readouterr().err
 
 
 def test_long_fields_and_the_limit_of_csv(tmp_path, describe):

@@ -30,7 +30,7 @@ def test_a_union_gives_its_names_without_what_is_dropped():
         ("glove", {}, TypeError, "source_subsets: names must.*'glove'"),
         (3, {}, TypeError, "list of str.*3"),
         ([("a", None)], {}, TypeError, "not .name, source. pairs"),
-        (["a", "b", "a"], {}, ValueError, "names must be distinct"),
+        (["a", "b", "a"], {}, ValueError, "at least one, and distinct"),
         ([], {}, ValueError, "at least one"),
         (["a", "b"], {"min_size": 0}, ValueError, "1 <= min_size.*min_size=0"),
         (["a", "b"], {"max_size": 3}, ValueError, "2, the number.*max_size=3"),

@@ -151,7 +151,7 @@ def test_truncated_pickle_is_named(tmp_path):
 def test_keys_and_matrices_of_others_are_named(tmp_path):
     documents = _doc2vec()
     documents.dv.save(str(tmp_path / "dv.kv"))
-    with pytest.raises(ValueError, match="its keys are not texts, but such as 0"):
+    with pytest.raises(ValueError, match="its keys are not texts; one is 0"):
         WordVectors.open(tmp_path / "dv.kv")
     kv = KeyedVectors(2)
     kv.add_vectors(["a", "b"], np.eye(2))

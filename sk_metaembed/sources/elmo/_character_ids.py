@@ -44,9 +44,9 @@ def count_truncated(source, words, max_characters, remedy):
     truncated = [word for word, characters in encoded if len(characters) > limit]
     if truncated and is_first((source, limit)):
         warnings.warn(
-            f"{source}: words are read up to {limit} bytes of UTF-8, without the rest "
-            f"of longer ones such as {short_repr(truncated[0])}. {remedy}, if it "
-            "matters.",
+            f"{source}: words are read up to {limit} bytes of UTF-8, and the rest of "
+            f"longer words such as {short_repr(truncated[0])} is ignored. {remedy}, if "
+            "it matters.",
             stacklevel=2,
         )
     return len(truncated)

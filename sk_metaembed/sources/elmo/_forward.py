@@ -21,8 +21,8 @@ def check_layers(layers, n_layers):
     numbers = [k for k in layers if is_integer(k) and 0 <= k <= n_layers]
     if not numbers or len(set(numbers)) < len(layers):
         raise ValueError(
-            "layers must be one or several different numbers of layers, from 0 for the "
-            f"words to {n_layers} for the last LSTM layer of the model; got {layers!r}."
+            "layers must be distinct integers, at least one, from 0 for the words to "
+            f"{n_layers} for the last LSTM layer of the model; got {layers!r}."
         )
     return tuple(sorted(map(int, numbers)))
 

@@ -196,7 +196,7 @@ class StaticModel(Handle, keep=2):
         if min(n_rows, n_weights) < n_ids:
             raise ValueError(
                 f"the tokenizer has ids up to {n_ids - 1}, but {where} has vectors of "
-                f"{min(n_rows, n_weights)} pieces only, of a different model."
+                f"only {min(n_rows, n_weights)} pieces. They are of different models."
             )
         rows = self._mapping
         if rows is not None and not 0 <= rows.min() <= rows.max() < len(table):

@@ -92,7 +92,7 @@ class CharacterSpec:
         return WordCharacters(*character_ids(words, self.max_chars + 2), codes)
 
     def _count_truncated(self, words):
-        """Return how many words are longer than `max_chars`; warn of them once."""
+        """Return the number of words longer than `max_chars`; warn the first time."""
         size, remedy = self.max_chars + 2, "Use a larger max_chars"
         return count_truncated("TrainableCharacters", words, size, remedy)
 

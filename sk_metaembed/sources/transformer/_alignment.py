@@ -185,7 +185,7 @@ def make_splitter(tokenizer):
 class AlignedSubwords(NamedTuple):
     """The pieces of sentences, without the special tokens around them.
 
-    Those of sentence i are at ``offsets[i]:offsets[i + 1]``. A piece may belong to
+    The pieces of sentence i are at ``offsets[i]:offsets[i + 1]``. A piece may belong to
     several words, or to none.
     """
 
@@ -371,7 +371,7 @@ def _has_offsets(tokenizer):
 
 
 def _space_of(tokenizer):
-    """Return "" or " ", whichever before a single word gives its pieces in a text."""
+    """Return "" or " ", with which a single word has the same pieces as in a text."""
     whole = split_texts(tokenizer, [" ".join(_PROBE_WORDS)]).ids
     for space in ("", " "):
         parts = [_PROBE_WORDS[0], *(space + word for word in _PROBE_WORDS[1:])]

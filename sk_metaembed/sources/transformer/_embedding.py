@@ -30,8 +30,8 @@ from ._network import network_shape, static_vectors
 # Part of every cache key: increased when the same options give other vectors.
 _VERSION = 1
 _OUTPUTS = ("auto", "sentence", "words", "cls", "mean")
-# A slice that is computed and stored at once has at least so many tokens, however small
-# `batch_tokens` is: each costs a call of the tokenizer and a transaction of the cache.
+# The minimum number of tokens that are computed and stored at once, regardless of
+# `batch_tokens`: a slice costs a call of the tokenizer and a transaction of the cache.
 _LEAST_SLICE_TOKENS = 8192
 
 
@@ -358,7 +358,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         return self.output
 
     def _changed_options(self):
-        """Return the names of options of hidden states without their default value."""
+        """Return the names of hidden-state options that differ from their defaults."""
         is_changed = {
             "layers": self.layers_ != (self.n_hidden_states_ - 1,),
             "static": self.static,
@@ -367,14 +367,14 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         return [name for name, value in is_changed.items() if value]
 
     def _resolve_prompt(self, *, use_default):
-        """Return `prompt`, that called `prompt_name`, or the one of the task."""
+        """Return `prompt`, the prompt `prompt_name`, or the prompt of the task."""
         settings, task = self._model.settings, self.task
         return settings.prompt(
             self.prompt, self.prompt_name, task, use_default=use_default
         )
 
     def _set_hidden_state_options(self, dim):
-        """Set the resolved options; return what goes into the fingerprint.
+        """Set the resolved options, and return those that the fingerprint contains.
 
         `layers` is left out: the cache stores each layer under its own name.
         """
@@ -394,7 +394,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         return {"text": self.prompt_, "subword": self.subword}
 
     def _set_sentence_options(self, dim):
-        """Set the resolved options; return what goes into the fingerprint."""
+        """Set the resolved options, and return those that the fingerprint contains."""
         if changed := self._changed_options():
             name = changed[0]
             raise ValueError(

@@ -194,7 +194,7 @@ def _refuse_adapter(folder):
 
 
 def _has_model_type(folder):
-    """Return whether transformers can tell the class of a model from config.json."""
+    """Return whether transformers can determine a model's class from config.json."""
     return "model_type" in optional_json(folder / "config.json")
 
 
@@ -263,7 +263,7 @@ def load_tokenizer(folder, spec):
 
 
 def _lower_case(tokenizer):
-    """Make a tokenizer lower-case texts first, unless it does."""
+    """Make a tokenizer convert texts to lower case first, unless it already does."""
     from tokenizers import normalizers
 
     if not getattr(tokenizer, "is_fast", False):
@@ -284,7 +284,7 @@ def load_network(folder, spec):
     Raises
     ------
     ValueError
-        If the weights miss parameters that hidden states depend on.
+        If the weights lack parameters that hidden states depend on.
     """
     import torch
 
@@ -303,7 +303,7 @@ def load_network(folder, spec):
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     if missing:
         raise ValueError(
-            f"the weights in {folder} miss {len(missing)} of the parameters of "
+            f"the weights in {folder} lack {len(missing)} of the parameters of "
             f"{type(module).__name__}, such as {missing[0]!r}, which would be random. "
             "Check that config.json and the weights belong together."
         )
@@ -355,7 +355,7 @@ def own_randomness():
     """Leave the global generators unchanged: networks begin with random weights."""
     from ..._training._random import local_generators, swap_default_generators
 
-    # Its lock also protects the other global state that loading changes.
+    # The lock also protects the other global state that loading changes.
     with local_generators(0), swap_default_generators("cpu"):
         state = random.getstate()
         try:

@@ -178,7 +178,7 @@ class Network:
     def pack(self):
         """Store the weights of linear layers in oneDNN's layout where that is faster.
 
-        Called before the first forward pass; not needed to read the input table. The
+        This precedes the first forward pass, and is not needed for the input table. The
         caller must hold the lock of the model: no other thread may use its layers while
         they are tried.
         """

@@ -151,7 +151,7 @@ class LSAEmbedding(BaseEmbedding):
         )
 
     def _words(self, tokens):
-        """Return the types; n-grams are found in NFC, in which letters are single."""
+        """Return the types in NFC if n-grams are read: one character per letter."""
         types = tokens.types
         return types if self.char_ngrams is None else canonical_words(types)
 
@@ -169,7 +169,7 @@ class LSAEmbedding(BaseEmbedding):
         return diags_array(scale.astype(np.float32)) @ weights, known
 
     def _counts(self, tokens):
-        """Return how often each feature occurs, and what the unknown ones weigh."""
+        """Return the counts of known features, and the weight of the unknown ones."""
         vocabulary = self.vectorizer_.vocabulary_
         every = clone(self.vectorizer_)  # of these words, known or not
         # The last word, which does not count, makes sure that there is a feature.

@@ -160,7 +160,7 @@ def _find_respelled(words, lookup, *, case_fallback):
 
 
 def _is_capitalized(word):
-    """Return whether a word has letters alone, the first or all of them capitals."""
+    """Return whether a word consists of letters, with the first or all in capitals."""
     (word,) = canonical_words([word])
     letters = word.replace("'", "").replace("\u2019", "")
     is_title = word.istitle() or letters.istitle()  # "O'Neill" or "Don't"
@@ -189,7 +189,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
           .bin); zeros if the word is too short to have one;
         - "error": an error that names the word.
 
-        Tables of floret compose all words of n-grams, whatever the policy.
+        Tables of floret compose all words from n-grams, whatever the policy.
         A word with zeros is unknown and later steps skip it. A mean or n-gram vector
         makes the word known and is used like any other.
     case_fallback : bool, default=True

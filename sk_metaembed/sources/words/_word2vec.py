@@ -34,8 +34,8 @@ from .._text_streams import Lines, is_stream, refuse_text, text_files
 from ._base import OOV, BaseWordEmbedding
 
 _ROWS = 4096  # read at a time
-# Of the lines of a file that are checked, and the share of words that texts have with
-# punctuation inside or in capitals, at most.
+# The number of lines of a file that are checked, and the maximum share of words in
+# texts that have punctuation inside or are in capitals.
 _LINES, _MOST_CHANGED = 1000, 0.5
 _PUNCTUATION = ".,;:!?()[]\"'\u2018\u2019\u201c\u201d"
 _MAX_LENGTH = 10_000  # gensim silently truncates longer sentences

@@ -225,7 +225,7 @@ def test_out_of_memory_halves_the_batch(monkeypatch):
 def test_warns_of_words_that_are_cut(monkeypatch):
     monkeypatch.setattr("sk_metaembed.sources._base._warned", set())
     whole, cut = [["a", "x" * 48, "é" * 24]], [["a", "x" * 49, "é" * 25]]
-    message = "up to 48 bytes of UTF-8, without the rest of longer ones such as 'xxx"
+    message = "up to 48 bytes of UTF-8, and the rest of longer words such as 'xxx"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         step = source().fit(whole)

@@ -222,7 +222,7 @@ def test_pickled_weights_are_read_only_if_trusted(folder):
 def test_weights_of_another_model(folder):
     network = tiny_bert.network(num_hidden_layers=3)
     network.config.save_pretrained(folder)
-    with pytest.raises(ValueError, match="miss 16 of the parameters of BertModel"):
+    with pytest.raises(ValueError, match="lack 16 of the parameters of BertModel"):
         TransformerEmbedding(folder).fit(SENTENCES)
 
 

@@ -134,7 +134,7 @@ def read_language_model(model):
                 f"{file} has rows for {sorted(n_words)}. Check that both are of the "
                 "same model."
             )
-        # In our order; bilm-tf's has </S> first.
+        # The order of this package; bilm-tf has </S> first.
         order = [words.index(mark) for mark in SPECIAL]
         order += sorted(set(range(len(words))) - set(order))
         words = [words[k] for k in order]

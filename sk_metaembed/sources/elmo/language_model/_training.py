@@ -160,7 +160,7 @@ def net_parts(model):
     """Return the trained net of a model as plain values and tensors, for `net_of`."""
     net = model.net_
     plain, tensors = net_state_dict(net)
-    # Not of the model, whose parameters may have changed since fit.
+    # Read from the net: parameters of the model may have changed since fit.
     network = {"dropout": net.module__dropout, "softmax": net.module__softmax}
     return {**plain, "network": network, "bfloat16": bool(net.bfloat16)}, tensors
 
