@@ -11,15 +11,15 @@ import pytest
 
 from sk_metaembed import (
     PairEncoder,
+    TableClassifier,
     TableEncoder,
     TableRegressor,
     TextMetaEncoder,
     Tokenizer,
 )
-from sk_metaembed._core._frames import column_names, plain_container, read_frame
-from sk_metaembed._targets import check_groups, check_target
 
-TEXTS, NUMBERS = ["a b", "c", "a b"], [1.0, 2.0, 3.0]
+TEXTS, NUMBERS = ["a b", "c", "a b"] * 4, [float(i) for i in range(12)]
+ROWS = np.array(NUMBERS)[:, None]
 FRAME = pd.DataFrame({"text": TEXTS, "number": NUMBERS})
 TABLE = pa.table({"text": TEXTS, "number": NUMBERS})
 
@@ -78,9 +78,6 @@ def narwhals_frame(native):
     ],
 )
 def test_tables_of_other_libraries(make):
-    X = plain_container(make())
-    assert column_names(X) == ["text", "number"]
-    assert read_frame(X) == [TEXTS, NUMBERS]
     encoder = TableEncoder()
     expected = encoder.fit_transform(FRAME)
     np.testing.assert_array_equal(encoder.transform(make()), expected)
@@ -89,31 +86,45 @@ def test_tables_of_other_libraries(make):
         TextMetaEncoder().fit(make())
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: pa.array(TEXTS),
-        lambda: pa.chunked_array([TEXTS]),
-        lambda: pa.array(TEXTS).dictionary_encode(),
-        lambda: pa.array(TEXTS, pa.string_view()),
-        lambda: narwhals_frame(FRAME)["text"],
-        lambda: dask.dataframe.from_pandas(FRAME, npartitions=2)["text"],
-        lambda: dask.array.from_array(np.array(TEXTS)),
-        lambda: Stream(pa.chunked_array([TEXTS])),
-        lambda: records()["text"],
-    ],
-)
+COLUMNS = [
+    lambda: pa.array(TEXTS),
+    lambda: pa.chunked_array([TEXTS]),
+    lambda: pa.array(TEXTS).dictionary_encode(),
+    lambda: pa.array(TEXTS, pa.string_view()),
+    lambda: narwhals_frame(FRAME)["text"],
+    lambda: dask.dataframe.from_pandas(FRAME, npartitions=2)["text"],
+    lambda: dask.array.from_array(np.array(TEXTS)),
+    lambda: Stream(pa.chunked_array([TEXTS])),
+    lambda: records()["text"],
+]
+
+
+@pytest.mark.parametrize("make", COLUMNS)
 def test_columns_of_texts(make):
-    assert Tokenizer().fit_transform(make()).to_list() == [
-        ["a", "b"],
-        ["c"],
-        ["a", "b"],
-    ]
+    tokens = Tokenizer().fit_transform(make())
+    assert tokens.to_list() == [["a", "b"], ["c"], ["a", "b"]] * 4
     encoder = TextMetaEncoder(n_components=1)
     expected = encoder.fit_transform(TEXTS)
     np.testing.assert_array_equal(encoder.transform(make()), expected)
-    assert check_target(make(), 3).ravel().tolist() == TEXTS
-    assert check_groups(make(), 3).tolist() == TEXTS
+
+
+@pytest.fixture(scope="module")
+def of_lists():
+    """Results of models that are given y, or groups, as a list."""
+    model = TableRegressor(["linear"], random_state=0)
+    scores = model.fit(ROWS, NUMBERS, groups=TEXTS).scores_
+    assert model.fit(ROWS, NUMBERS).scores_ != scores
+    model = TableClassifier(["linear"], random_state=0)
+    return model.fit(ROWS, TEXTS).predict_proba(ROWS), scores
+
+
+@pytest.mark.parametrize("make", COLUMNS)
+def test_columns_as_y_and_groups(make, of_lists):
+    model = TableClassifier(["linear"], random_state=0).fit(ROWS, make())
+    np.testing.assert_array_equal(model.predict_proba(ROWS), of_lists[0])
+    assert model.classes_.tolist() == ["a b", "c"]
+    model = TableRegressor(["linear"], random_state=0)
+    assert model.fit(ROWS, NUMBERS, groups=make()).scores_ == of_lists[1]
 
 
 @pytest.mark.parametrize(
@@ -142,10 +153,13 @@ def test_pairs():
     "dtype", [getattr(pl, name, pl.Int64) for name in ("Int128", "UInt128")]
 )
 def test_polars_has_integers_that_numpy_lacks(dtype):
-    y = pl.Series("y", [2, 1, 2]).cast(dtype)
-    assert check_target(y).tolist() == [2, 1, 2]
+    y = pl.Series("y", [2, 1, 2] * 4).cast(dtype)
+    model = TableRegressor(["linear"], random_state=0)
+    expected = model.fit(ROWS, [2, 1, 2] * 4).predict(ROWS)
+    np.testing.assert_array_equal(model.fit(ROWS, y).predict(ROWS), expected)
     with pytest.warns(UserWarning, match="column-vector"):
-        assert check_target(y.to_frame()).tolist() == [2, 1, 2]
+        model.fit(ROWS, y.to_frame())
+    np.testing.assert_array_equal(model.predict(ROWS), expected)
 
 
 @pytest.mark.parametrize(
@@ -173,4 +187,4 @@ def test_data_that_is_not_there_yet(X, message):
             step.fit_transform(X)
     if not isinstance(X, dict):
         with pytest.raises(TypeError, match=message.replace("X is", "y is")):
-            check_target(X)
+            TableRegressor(["linear"]).fit(ROWS, X)
