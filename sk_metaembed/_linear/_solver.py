@@ -24,6 +24,7 @@ _STEPS = 100  # of Newton's method
 _CG_STEPS = 200
 _TOLERANCE = 1e-4  # of the mean gradient of a row, as scikit-learn's
 _SQUARED_TOLERANCE = 1e-4  # the same, in units of the standard deviation
+_LARGE_WEIGHT = 100  # times the median
 _FORCING = 0.3  # share of the gradient that conjugate gradients may leave
 _SQUARED_FORCING = 1e-2
 _DECREASE = 1e-4  # share of the predicted one that a step must reach
@@ -135,7 +136,11 @@ class _Newton:
         self._intercepts, self._precondition = intercepts, precondition
         # Columns of a row depend on each other in a softmax only.
         self._axes = (0, 2) if loss == "softmax" else 0
-        self._sizes = weights.sum(axis=0, dtype=np.float64)[:, None]
+        self._totals = weights.sum(axis=0, dtype=np.float64)[:, None]
+        # A few large weights do not end the fit before the other rows count.
+        medians = [np.median(own[own > 0]) if own.any() else 0 for own in weights.T]
+        capped = np.minimum(weights, _LARGE_WEIGHT * np.array(medians))
+        self._sizes = capped.sum(axis=0, dtype=np.float64)[:, None]
 
     def solve(self, penalty, start=None):
         """Return the `Solution` for a penalty."""
@@ -242,7 +247,7 @@ class _Newton:
     def _mean_curvature(self, curvature):
         """Return the sum of the curvature over rows, (n_problems, n_columns)."""
         if self.loss == "squared":
-            return np.broadcast_to(self._sizes, (len(self._sizes), self.Y.shape[2]))
+            return np.broadcast_to(self._totals, (len(self._totals), self.Y.shape[2]))
         if self.loss == "logistic":
             return curvature.sum(axis=0, dtype=np.float64)
         return (self.weights * (curvature * (1 - curvature))).sum(axis=0)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from .._linear._dual_ridge import DualRidge
 from .._linear._operators import Product
 from .._linear._solver import Problems
 from ._folds import MANY_ROWS, row_weights
@@ -52,10 +53,11 @@ class LinearFit:
             name = "fit_rows" if hasattr(features, "fit_rows") else "fit_transform"
             X = getattr(features, name)(X)
         self._space, self._is_dense = None, isinstance(X, np.ndarray)
-        if _is_faster_by_rows(X, target):
+        by_rows = _is_faster_by_rows(X, target)
+        if by_rows and target.kind != "numbers":
             self._space = RowSpace(X)
             X = self._space.coordinates
-        self._problems = _problems(X, target, folds, sample_weight)
+        self._problems = _problems(X, target, folds, sample_weight, by_rows)
         strengths = _inverse_penalties(target)
         scale = X.shape[1] if per_dimension else 1
         self._penalties = [scale / strength for strength in strengths]
@@ -151,7 +153,7 @@ class LinearFit:
         return Pipeline([("features", self._features), ("model", model)])
 
 
-def _problems(X, target, folds, sample_weight):
+def _problems(X, target, folds, sample_weight, by_rows):
     """Return the `Problems` of each fold's training part and, last, of all rows."""
     n_rows = len(target.columns)
     weights = np.ones((n_rows, len(folds.pairs) + 1), np.float32)
@@ -164,7 +166,10 @@ def _problems(X, target, folds, sample_weight):
         weights *= sample_weight[:, None]
     loss = "softmax" if target.has_column_per_class else "logistic"
     loss = "squared" if target.kind == "numbers" else loss
-    return Problems(X, target.columns / target.scale, weights, loss, intercepts)
+    columns = target.columns / target.scale
+    if by_rows and loss == "squared":
+        return DualRidge(X, columns, weights)
+    return Problems(X, columns, weights, loss, intercepts)
 
 
 def _inverse_penalties(target):
@@ -246,7 +251,7 @@ def odds_of_constant_labels(y, weights):
 
 
 def _is_faster_by_rows(X, target):
-    """Return whether a fit on few rows takes less time in their `RowSpace`.
+    """Return whether a fit on few rows takes less time by the products of the rows.
 
     Sparse rows take more steps of conjugate gradients, but each is short unless rows
     have many entries, as in features of pairs. The squared loss takes the most steps.

@@ -6,6 +6,7 @@ from scipy.sparse import csr_array, random_array
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from sk_metaembed._linear import _solver
+from sk_metaembed._linear._dual_ridge import DualRidge
 from sk_metaembed._linear._operators import Product
 from sk_metaembed._linear._solver import Problems
 
@@ -125,3 +126,38 @@ def test_a_product_of_matrices_is_not_multiplied_out():
     np.testing.assert_allclose(X[5:9] @ W, out[5:9] @ W)
     np.testing.assert_allclose(X.multiply_out().toarray(), out)
     assert X.shape == out.shape
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "product"])
+@pytest.mark.parametrize("size", [1e-6, 1, 1e6])
+def test_ridge_of_few_rows_is_exact_for_rows_without_weight(form, size):
+    left, right = (factor.astype(np.float32) for factor in factors())
+    left = left[:16]
+    dense = (left @ right).toarray()
+    X = {"sparse": csr_array(dense), "product": Product(left, right)}.get(form, dense)
+    Y, weights = (rows[:16] for rows in data("squared"))
+    weights = size * weights
+    for penalty, problems in (0.1, None), (0.01, [2, 0]):
+        solution = DualRidge(X, Y, weights).solve(penalty, problems=problems)
+        for i, own in enumerate(weights.T if problems is None else weights.T[problems]):
+            used = own > 0
+            model = Ridge(penalty, solver="svd")
+            model.fit(dense.astype(float)[used], Y[used], own[used])
+            expected = model.predict(dense.astype(float))
+            np.testing.assert_allclose(solution.decisions[:, i], expected, atol=1e-4)
+            computed = dense @ solution.coef[:, i] + solution.intercept[i]
+            np.testing.assert_allclose(computed, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["binary", "softmax"])
+def test_one_large_weight_does_not_end_the_fit_of_the_other_rows(kind):
+    dense = (factors()[0] @ factors()[1]).toarray()
+    Y, _ = data(kind)
+    weights = np.ones((80, 1))
+    weights[7] = 1e6
+    solution = Problems(dense, Y, weights, loss_of(kind)).solve(0.1)
+    found = solution.decisions[:, 0]
+    expected = decisions_of_scikit_learn(dense, Y, weights[:, 0], 0.1, kind)
+    if kind == "softmax":
+        found = found - found.mean(axis=1, keepdims=True)
+    assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.99
