@@ -105,9 +105,9 @@ def save(folder, family="Bert", steps=(), settings=None, options=None, seed=0):
 
 
 def module(number, kind, place):
-    room = "sentence_transformers.models"
+    package = "sentence_transformers.models"
     name = {"idx": number, "name": str(number), "path": place}
-    return {**name, "type": f"{room}.{kind}"}
+    return {**name, "type": f"{package}.{kind}"}
 
 
 def pooling(*modes, **options):

@@ -88,7 +88,7 @@ def load_conll(
 
     Notes
     -----
-    Of CoNLL-U, a file of ten columns, pass ``{"tokens": 1, "tags": 3}`` and
+    For CoNLL-U, which has ten columns, pass ``{"tokens": 1, "tags": 3}`` and
     ``comment="#"``. Only its words are read: the lines of multiword tokens, such as
     "du" with the ID "1-2", which the words "de" and "le" follow, and of empty nodes,
     such as "8.1", are left out.

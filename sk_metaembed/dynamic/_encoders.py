@@ -85,7 +85,7 @@ class MaskedLSTM(nn.Module):
 
 
 class ByteDropout(nn.Module):
-    """Dropout with a probability in steps of 1/256, whose mask is made of random bytes.
+    """Dropout with a probability in steps of 1/256, with a mask of random bytes.
 
     torch draws a CPU mask in double precision, which takes a third of the training time
     of a mean encoder; random bytes take a quarter of that. Remaining entries are
@@ -176,7 +176,7 @@ class MeanEncoder(nn.Module):
 
     def forward(self, tokens, grid):
         """Return (n_sequences, dim)."""
-        # Tokens that are not known add zeros.
+        # Unknown tokens add zeros.
         return segment_sum(tokens, grid) / grid.n_known.clamp(min=1)[:, None]
 
 

@@ -50,7 +50,7 @@ class Moments(NamedTuple):
 def pattern_moments(sources, known):
     """Return the Moments of each set of sources that know the same rows.
 
-    The exact solution needs nothing else of the rows, however many there are.
+    The exact solution needs nothing else from the rows, however many there are.
     """
     patterns, codes = np.unique(known, axis=0, return_inverse=True)
     moments = []

@@ -528,8 +528,8 @@ class StackedMetaClassifier(TargetClassifierMixin, _BaseStacked):
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them. There is one
     model per source, one of their concatenation ("concat"), and one each of the words
-    and characters of the sequences ("words", "chars"). Of tokens of a small alphabet,
-    such as amino acids, states or events, their order is read too ("ngrams",
+    and characters of the sequences ("words", "chars"). Tokens of a small alphabet, such
+    as amino acids, states or events, also have models of their order ("ngrams",
     "positions"). Decision values are summed with nonnegative weights that are learned
     out of fold. An uninformative source gets a weight near 0, and a source with many
     dimensions does not dominate the others. With few rows the sum is close to a model
@@ -719,8 +719,8 @@ class StackedMetaRegressor(TargetRegressorMixin, _BaseStacked):
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them. There is one
     model per source, one of their concatenation ("concat"), and one each of the words
-    and characters of the sequences ("words", "chars"). Of tokens of a small alphabet,
-    their order is read too ("ngrams", "positions"). Predictions are summed with
+    and characters of the sequences ("words", "chars"). Tokens of a small alphabet also
+    have models of their order ("ngrams", "positions"). Predictions are summed with
     nonnegative weights that are learned out of fold.
 
     Raises

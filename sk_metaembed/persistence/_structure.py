@@ -299,7 +299,7 @@ class Decoder:
         value = self._array(dtype, shape)[()]
         # Texts have a kind of their own, which `required_trust` reads.
         if shape or isinstance(value, str):
-            raise ValueError("a scalar is an array or a text")
+            raise ValueError("a scalar has dimensions or is a text")
         return value
 
     def _array(self, dtype, shape, by_column=False):

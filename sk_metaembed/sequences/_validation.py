@@ -289,7 +289,7 @@ def first_present(rows):
 
 
 def _column_label(X):
-    """Return what messages call the only column of X, "" if it has no name."""
+    """Return the name of the only column of X in messages, "" if it has no name."""
     if hasattr(X, "columns"):
         name = getattr(X, "column_names", X.columns)[0]  # Arrow's columns are data
     else:
@@ -392,7 +392,7 @@ def count_missing(rows):
 
 
 def fill_missing(rows, empty):
-    """Return rows with `empty` in place of missing ones, and a mask of the latter."""
+    """Return rows with `empty` in place of missing rows, and a mask of these."""
     if {*map(type, rows)} <= {str}:  # saves a call per row
         return rows, np.zeros(len(rows), dtype=bool)
     absent = np.array([is_missing(row) for row in rows], dtype=bool)

@@ -340,8 +340,8 @@ def _pooling(options):
 
 def _dense(options):
     name = options.get("activation_function", "torch.nn.modules.activation.Tanh")
-    room, _, activation = name.rpartition(".")
-    if room not in _ACTIVATIONS:
+    module, _, activation = name.rpartition(".")
+    if module not in _ACTIVATIONS:
         raise unknown_module("Dense", f"activation_function={name!r}")
     residual = bool(options.get("use_residual", False))
     _checked_place("Dense", options)

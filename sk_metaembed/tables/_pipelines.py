@@ -126,8 +126,8 @@ def make_text_pipeline(
     """Make a pipeline from texts to predictions with default settings.
 
     The pipeline is a stack of linear models of words and pairs of words, of characters,
-    of each source, and of the concatenated sources. Of lists of tokens of a small
-    alphabet, such as amino acids, states or events, it also reads n-grams and
+    of each source, and of the concatenated sources. If tokens have a small alphabet,
+    such as amino acids, states or events, there are also models of n-grams and of
     positions. It needs no files or downloads, and accepts sets of labels. With few rows
     it is close to a single model of the sources.
     Words and characters of texts are read in lower case, so only sources that read

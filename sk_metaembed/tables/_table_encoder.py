@@ -328,7 +328,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         return self._join([e.transform(cells) for e, cells in self._by_column(table)])
 
     def _join(self, outputs):
-        """Return the columns of all encoders, in the order that the output needs."""
+        """Return the columns of all encoders, in the memory layout of the output."""
         out = np.hstack(outputs)
         if get_output_config("transform", self)["dense"] == "pandas":
             # Trees of scikit-learn 1.9 refuse rows with NaN that pandas 3 shares.

@@ -129,7 +129,7 @@ HALF = (
     rf"([ap]\.?\s?m\.?|[ap]\.?|{'|'.join(_EARLY[2:])}|下午|午後|오후|[πμ]\.?\s?μ\.?)"
     r"(?![^\W\d_]|/)"
 )
-# Some tools hand over a time of day as a time on their first day.
+# Some tools return a time of day as a time on their first day.
 _FIRST_DAYS = (
     "1899-12-30", "1899-12-31", "1900-01-01", "1904-01-01", "1960-01-01", "1970-01-01",
 )  # fmt: skip
@@ -214,7 +214,7 @@ def is_duration(cell_type):
 
 
 def times_of_day(dates):
-    """Return seconds since midnight, or None if a date is not a tool's first day.
+    """Return seconds since midnight, or None if a date is not the first day of a tool.
 
     Spreadsheets return times of day as datetimes on 1899-12-31, for example.
     """

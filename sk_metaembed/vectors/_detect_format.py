@@ -228,7 +228,7 @@ def _trailing_numbers(line):
 
 
 _ARRAYS = "WordVectors.from_arrays(words, matrix)"
-# First bytes of a file, and what it is.
+# The types of files that are not vectors, by their first bytes.
 _MAGIC = {
     b"version https://git-lfs": "It is a Git LFS pointer: run git lfs pull",
     b"<": "It looks like a web page, as a failed download leaves",

@@ -81,7 +81,7 @@ def _meta(folder):
 
 
 def read_spacy(folder: Path, writer: StoreWriter) -> None:
-    """Append all words, or write the rows of floret, which compose all words."""
+    """Append all words, or write the rows of floret that words are composed of."""
     config = {}
     if (folder / "vectors.cfg").is_file():
         config = _json(folder / "vectors.cfg", dict)

@@ -482,7 +482,7 @@ def check_row_count(path, fmt, limit, n_read, repairs):
 
 
 def read_floret(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
-    """Write the rows of a table, which compose all words."""
+    """Write the rows of a table from which all words are composed."""
     *fields, begin, end = stream.read_exactly(fmt.start, "the header").split()
     n_rows, dim, min_n, max_n, hash_count, seed = map(int, fields)
     floret = Floret(hash_count, seed, begin.decode(), end.decode(), False, False)

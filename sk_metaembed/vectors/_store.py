@@ -301,7 +301,7 @@ class MatrixFile:
 class StoreWriter:
     """Write a store: readers append rows, ``finish`` completes it.
 
-    A context manager, which closes the files, also after an interrupted conversion.
+    As a context manager, it closes the files, also after an interrupted conversion.
 
     Attributes
     ----------
@@ -477,12 +477,12 @@ def _fingerprint(directory, meta):
 
 
 def corrupt_error(path, reason):
-    """Return the error to raise for a store whose files are not as written."""
+    """Return the error for a store whose files differ from those written."""
     return ValueError(f"{path}: {reason}; the store is corrupt. {_convert_again(path)}")
 
 
 def _convert_again(path):
-    """Return what to do about a store; it never asks to delete files of others."""
+    """Return the remedy for a store, which is never to delete files of others."""
     if holds_only_a_store(path):
         return "Delete the directory and convert the source again."
     return "Convert the source again, into another directory."
@@ -603,7 +603,7 @@ def map_arrays(path, meta):
     invalid = [name for name in names if not _is_consistent(name, arrays, meta)]
     if invalid:
         raise corrupt_error(path, f"{invalid[0]}.npy disagrees with meta.json")
-    # Compiled loops take no memory maps, but their views.
+    # Compiled loops accept views of memory maps, but not memory maps.
     views = {name: np.asarray(array) for name, array in arrays.items()}
     subwords = None
     if meta["subwords"]:

@@ -69,14 +69,14 @@ def _buckets_of(word, min_n, max_n, n_buckets):
             for byte in character:
                 signed = byte | 0xFFFFFF00 if byte > 127 else byte  # as fastText
                 hashed = (hashed ^ signed) * 16777619 & 0xFFFFFFFF
-            # "<" and ">" alone are no n-grams.
+            # "<" and ">" alone are not n-grams.
             if n >= min_n and not (n == 1 and first in (0, last)):
                 buckets.append(hashed % n_buckets)
     return buckets
 
 
 def _most_ngrams(sizes, min_n, max_n):
-    """Return the number of n-grams of words of some sizes if a byte is a character."""
+    """Return the number of n-grams of words of these sizes if a byte is a character."""
     longest = np.minimum(sizes, max_n)
     kinds = np.maximum(longest - min_n + 1, 0)
     return int((kinds * (2 * sizes + 2 - min_n - longest) // 2).sum())

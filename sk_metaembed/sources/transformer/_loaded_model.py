@@ -1,6 +1,6 @@
 """LoadedModel: a model and its tokenizer that the user has loaded.
 
-A `LoadedPair` is what pickles and saved files contain of it.
+Pickles and saved files contain it as a `LoadedPair`.
 """
 
 import json

@@ -296,10 +296,10 @@ def test_errors(tmp_path):
         (folder / name).write_text(content)
         fails(ValueError, message)
         (folder / "config.json").write_text("{}")
-    room = "sentence_transformers.models"
+    package = "sentence_transformers.models"
     modules = [
-        {"path": "", "type": f"{room}.Transformer"},
-        {"path": "1", "type": f"{room}.Pooling"},
+        {"path": "", "type": f"{package}.Transformer"},
+        {"path": "1", "type": f"{package}.Pooling"},
     ]
     (folder / "modules.json").write_text(json.dumps(modules))
     fails(ValueError, r"modules \['Transformer', 'Pooling'\]")

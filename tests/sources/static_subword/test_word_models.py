@@ -75,12 +75,12 @@ def test_weights_of_words(tmp_path):
 
 @pytest.mark.parametrize("counts", [True, False])
 def test_bags_of_words(tmp_path, counts):
-    room = "sentence_transformers.models"
+    package = "sentence_transformers.models"
     (tmp_path / "0_BoW").mkdir()
     options = {"vocab": ["tea", "cup", "tea"], "word_weights": {"tea": 2}}
     options |= {"unknown_word_weight": 0.5, "cumulative_term_frequency": counts}
     (tmp_path / "0_BoW" / "config.json").write_text(json.dumps(options))
-    listed = [{"path": "0_BoW", "type": f"{room}.BoW"}]
+    listed = [{"path": "0_BoW", "type": f"{package}.BoW"}]
     (tmp_path / "modules.json").write_text(json.dumps(listed))
     block = vectors(tmp_path, ["tea Cup tea.", "the", "cup"])
     expected = [[4 if counts else 2, 0.5], [0, 0], [0, 0.5]]
@@ -95,17 +95,17 @@ def test_a_router_selects_modules_by_the_task(tmp_path):
     words = tiny_static.save_words(tmp_path / "a" / "d", WORDS, TABLE)
     places = {"query": "q/0_StaticEmbedding", "document": "d/0_WordEmbeddings"}
     kinds = {"query": "StaticEmbedding", "document": "WordEmbeddings"}
-    room = "sentence_transformers.sentence_transformer.modules.any_file"
+    package = "sentence_transformers.sentence_transformer.modules.any_file"
     routing = {
-        "types": {place: f"{room}.{kinds[key]}" for key, place in places.items()},
+        "types": {place: f"{package}.{kinds[key]}" for key, place in places.items()},
         "structure": {key: [place] for key, place in places.items()},
         "parameters": {"default_route": "document", "allow_empty_key": True},
     }
-    routing["types"]["pool"] = f"{room}.Pooling"
+    routing["types"]["pool"] = f"{package}.Pooling"
     routing["structure"]["document"].append("pool")
     router = tmp_path / "a" / "router_config.json"
     router.write_text(json.dumps(routing))
-    listed = [{"path": "", "type": f"{room}.Router"}]
+    listed = [{"path": "", "type": f"{package}.Router"}]
     (tmp_path / "a" / "modules.json").write_text(json.dumps(listed))
     prompts = {"prompts": {"query": "film "}, "default_prompt_name": None}
     settings = tmp_path / "a" / "config_sentence_transformers.json"
