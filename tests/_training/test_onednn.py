@@ -5,10 +5,12 @@ from functools import partial
 from importlib.util import find_spec, module_from_spec
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
+from sk_metaembed import TransformerEmbedding
 from sk_metaembed._training import _onednn
 from sk_metaembed._training._onednn import (
     PackedLayer,
@@ -19,6 +21,7 @@ from sk_metaembed._training._onednn import (
     packed_product,
 )
 
+from .. import tiny_bert
 from ..processes import run_script
 
 needs_onednn = pytest.mark.skipif(
@@ -168,3 +171,24 @@ print(packed is not None, hashlib.sha256(result.numpy().tobytes()).hexdigest())
 def test_two_processes_give_the_same_bits():
     threads = torch.get_num_threads()
     assert run_script(PRODUCT, threads) == run_script(PRODUCT, threads)
+
+
+@needs_onednn
+def test_models_from_files_are_packed_and_pairs_are_not(tmp_path, monkeypatch):
+    rows = [["the", "film"], ["good", "king", "queen"]]
+    monkeypatch.setattr(_onednn, "is_faster", lambda shape: shape[0] > 2)
+    size = {"hidden_size": 256, "intermediate_size": 512, "num_attention_heads": 4}
+    tiny_bert.save(tmp_path, **size, initializer_range=0.05)
+    source = TransformerEmbedding(tmp_path, layers="all").fit(rows)
+    module = source._model.network.module
+    n_packed = sum(isinstance(m, PackedLayer) for m in module.modules())
+    assert n_packed == 2 * 6 + 1  # per layer, and the pooler
+    pair = tiny_bert.network(**size, initializer_range=0.05), tiny_bert.tokenizer()
+    plain = TransformerEmbedding(pair, layers="all").fit(rows)
+    assert not any(isinstance(m, PackedLayer) for m in pair[0].modules())
+    for ours, torchs in zip(
+        source.transform(rows).blocks, plain.transform(rows).blocks, strict=True
+    ):
+        np.testing.assert_allclose(ours.values, torchs.values, atol=2e-5)
+    trained = source._model.private_module()
+    assert not any(isinstance(m, PackedLayer) for m in trained.modules())

@@ -3,7 +3,6 @@
 import datetime
 import re
 import warnings
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,6 @@ import pytest
 from sklearn.base import clone
 
 from sk_metaembed import FunctionEmbedding, TableEncoder
-from sk_metaembed.tables._string_features import StringFeatures, _tfidf
 
 N = 120
 WORDS = ("warm", "dull", "film", "plot", "fine", "cold")
@@ -303,30 +301,6 @@ def test_points_and_commas_in_a_column(seen, new, number):
     found = [each for each in found if "count as missing" not in str(each.message)]
     numbers = [re.search(r"as ([\d.]*\d)\D", str(each.message))[1] for each in found]
     assert numbers == [number] * (number is not None)
-
-
-def test_the_vectorizer_is_applied_as_scikit_learn_does(table):
-    features = StringFeatures(False, 3, 0)
-    features.fit_transform(table["title"].to_numpy(dtype=object), None, None, None)
-    texts = ["warm warm film", "", "Dull PLOT 1", "\N{SNOWMAN}"]
-    for vectorizer in features.ngrams_:
-        np.testing.assert_allclose(
-            _tfidf(vectorizer, texts).toarray(),
-            vectorizer.transform(texts).toarray(),
-            atol=1e-12,
-        )
-
-
-def test_directions_in_which_no_strings_differ_are_no_features():
-    # Both orders of the words have the same n-grams.
-    words = [f"{a}{b}{a}" for a, b in combinations("abcdefghij", 2)]
-    pairs = list(zip(words[::2], words[1::2], strict=False))
-    texts = [f"{a} {b}" for a, b in pairs] + [f"{b} {a}" for a, b in pairs]
-    features = StringFeatures(False, 30, 0)
-    X = features.fit_transform(np.array(texts, dtype=object), None, None, None)
-    assert X.shape[1] == len(pairs) + 1
-    assert (X[:, : len(pairs)].std(axis=0) > 0.01).all()
-    assert len(features.feature_names([])) == X.shape[1]
 
 
 @pytest.mark.parametrize("kind", ["polars", "arrow", "rows"])

@@ -289,3 +289,10 @@ def test_some_count_positions_from_their_padding(family):
     assert source.max_length_ == 10
     assert block.known.all()
     np.testing.assert_allclose(values(source, [["good"] * 3]), block.values[30:], 1e-5)
+
+
+def test_a_loaded_pair_keeps_its_precision():
+    pair = tiny_bert.network().bfloat16(), tiny_bert.tokenizer()
+    assert TransformerEmbedding(pair).fit(SENTENCES).dtype_ == "bfloat16"
+    with pytest.raises(ValueError, match=r"\['dtype'\] must have their default"):
+        TransformerEmbedding(pair, dtype="float16").fit(SENTENCES)

@@ -1,11 +1,18 @@
-"""Ridge regression on distinct cells: parity with scikit-learn, out of fold."""
+"""Features of strings, and ridge regression on distinct cells, as in scikit-learn."""
+
+from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, eye_array
 from sklearn.linear_model import Ridge
 
-from sk_metaembed.tables._string_features import conjugate_gradients, fit_ridge
+from sk_metaembed.tables._string_features import (
+    StringFeatures,
+    _tfidf,
+    conjugate_gradients,
+    fit_ridge,
+)
 
 N_CELLS, N_ROWS, PENALTY = 12, 80, 2.0
 
@@ -80,3 +87,28 @@ def test_a_problem_of_zeros_has_the_solution_0():
     X = csr_array((3, 4))
     zeros = np.zeros((3, 1))
     assert not conjugate_gradients(X, np.ones((3, 1)), zeros, [1.0]).any()
+
+
+def test_the_vectorizer_is_applied_as_scikit_learn_does():
+    features = StringFeatures(False, 3, 0)
+    titles = [f"{a} {b} film {b}" for a, b in combinations(["warm", "Dull", "PLOT"], 2)]
+    features.fit_transform(np.array(titles * 9, dtype=object), None, None, None)
+    texts = ["warm warm film", "", "Dull PLOT 1", "\N{SNOWMAN}"]
+    for vectorizer in features.ngrams_:
+        np.testing.assert_allclose(
+            _tfidf(vectorizer, texts).toarray(),
+            vectorizer.transform(texts).toarray(),
+            atol=1e-12,
+        )
+
+
+def test_directions_in_which_no_strings_differ_are_no_features():
+    # Both orders of the words have the same n-grams.
+    words = [f"{a}{b}{a}" for a, b in combinations("abcdefghij", 2)]
+    pairs = list(zip(words[::2], words[1::2], strict=False))
+    texts = [f"{a} {b}" for a, b in pairs] + [f"{b} {a}" for a, b in pairs]
+    features = StringFeatures(False, 30, 0)
+    X = features.fit_transform(np.array(texts, dtype=object), None, None, None)
+    assert X.shape[1] == len(pairs) + 1
+    assert (X[:, : len(pairs)].std(axis=0) > 0.01).all()
+    assert len(features.feature_names([])) == X.shape[1]
