@@ -354,6 +354,7 @@ class SequenceData:
         sequences = self._sequences(rows)
         positions, offsets = gather_index(self.offsets, sequences)
         lengths, made = np.diff(offsets), {}
+        # Types are read at all positions, or at one for each distinct combination.
         read, joint = positions, None
         if self._joint_codes is not None:
             joint_codes = self._joint_codes[positions]

@@ -288,7 +288,7 @@ class _BaseStacked(
             The out-of-fold predictions of each model for these rows.
         """
         self._check_models()
-        rows = StackRows(X)
+        rows = StackRows(X)  # raises for an invalid X before y is read
         training = self._training_rows(X, y, sample_weight, groups, self.cv)
         target = training.target
         if len(training.kept) < len(X):

@@ -116,7 +116,7 @@ class ForwardPass:
         import torch
 
         known, arrays = np.zeros(n_rows, dtype=bool), []
-        # Sorted so that batches are slices.
+        # Windows are sorted so that batches are slices.
         order = np.argsort(-np.diff(windows.offsets), kind="stable")
         windows, progress = windows.take(order), progress[order]
         cls = self.aligner.special.cls
