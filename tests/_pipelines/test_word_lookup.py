@@ -1,3 +1,5 @@
+"""The vectors that any embedding gives to words, as they are exported and counted."""
+
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
@@ -11,13 +13,32 @@ from sk_metaembed import (
     PretrainedEmbedding,
     TokenSequences,
     WordVectors,
+    export_vectors,
 )
-from sk_metaembed._pipelines import lookup_known, lookup_vectors
+from sk_metaembed.metrics import coverage_report
 
 TABLE = {"tea": [1.0, 2.0], "milk": [3.0, 4.0], "nil": [0.0, 0.0]}
-WORDS = ["milk", "gnu", "tea", "milk"]
-VALUES = [[3, 4], [0, 0], [1, 2], [3, 4]]
-KNOWN = [True, False, True, True]
+WORDS = ["milk", "gnu", "tea"]
+VALUES = [[3, 4], [0, 0], [1, 2]]
+
+
+@pytest.fixture
+def look_up(tmp_path):
+    """Return a function that returns the vectors of words, and the unknown words."""
+
+    def export(embedding, words):
+        path, options = tmp_path / "words", {"format": "store", "overwrite": True}
+        report = export_vectors(embedding, words, path, unknown="keep", **options)
+        vectors = WordVectors.open(path)
+        return [vectors[word].tolist() for word in words], [*report.unknown]
+
+    return export
+
+
+def unknown_words(embedding, words=WORDS):
+    """Return the unknown words by source."""
+    rows = coverage_report(embedding, [words])
+    return {row["source"]: [word for word, _ in row["unknown"]] for row in rows}
 
 
 def store():
@@ -46,60 +67,48 @@ class Splitting:
     ],
     ids=["dict", "store", "gensim", "estimator"],
 )
-def test_every_embedding_gives_the_same(make):
-    values, known = lookup_vectors(make(), WORDS)
-    np.testing.assert_array_equal(values, VALUES)
-    assert values.dtype == np.float32
-    assert known.tolist() == KNOWN
-    (by_block,) = lookup_known(make(), WORDS).values()
-    assert by_block.tolist() == KNOWN
+def test_every_embedding_gives_the_same(make, look_up):
+    assert look_up(make(), WORDS) == (VALUES, ["gnu"])
+    assert [*unknown_words(make()).values()] == [["gnu"]]
 
 
-def test_words_are_found_in_any_unicode_form():
+def test_words_are_found_in_any_unicode_form(look_up):
     table = {"cafe\u0301": [1.0], "na\u00efve": [2.0]}
     words = ["caf\u00e9", "nai\u0308ve", "th\u00e9"]
     for embedding in (table, WordVectors.from_arrays([*table], [*table.values()])):
-        values, known = lookup_vectors(embedding, words)
-        assert values.ravel().tolist() == [1, 2, 0]
-        assert known.tolist() == [True, True, False]
+        assert look_up(embedding, words) == ([[1], [2], [0]], words[2:])
 
 
-def test_words_that_are_not_one_token_have_no_vector():
+def test_words_that_are_not_one_token_have_no_vector(look_up):
     # Two letters in one place and none in another: as many tokens as words.
-    values, known = lookup_vectors(Splitting(), ["ab", "", "tea"])
-    assert known.tolist() == [False, False, True]
-    assert values.tolist() == [[0, 0], [0, 0], [3, 3]]
-    known = lookup_known(Splitting(), ["ab", "", "tea"])["letters"]
-    assert known.tolist() == [False, False, True]
+    words = ["ab", "", "tea"]
+    assert look_up(Splitting(), words) == ([[0, 0], [0, 0], [3, 3]], ["ab", ""])
+    assert unknown_words(Splitting(), words) == {"letters": ["ab", ""]}
 
 
-def test_several_blocks_have_known_words_but_no_vectors():
+def test_several_blocks_have_known_words_but_no_vectors(look_up):
     other = PretrainedEmbedding(WordVectors.from_arrays(["gnu"], np.eye(1)))
     union = EmbeddingUnion([("a", PretrainedEmbedding(store())), ("b", other)])
     union.fit(WORDS)
-    known = lookup_known(union, WORDS)
-    assert known["a"].tolist() == KNOWN
-    assert known["b"].tolist() == [False, True, False, False]
+    assert unknown_words(union) == {"a": ["gnu"], "b": ["milk", "tea"]}
     with pytest.raises(ValueError, match=r"returns 2 blocks, \['a', 'b'\]. Put a meta"):
-        lookup_vectors(union, WORDS)
+        look_up(union, WORDS)
 
 
-def test_rows_of_zeros_in_arrays_are_unknown():
+def test_rows_of_zeros_in_arrays_are_unknown(look_up):
     class Lengths:
         def transform(self, tokens):
             return np.array([[len(row[0]) - 3.0] for row in tokens])
 
-    values, known = lookup_vectors(Lengths(), WORDS)
-    assert values.tolist() == [[1], [0], [0], [1]]
-    assert known.tolist() == [True, False, False, True]
-    assert lookup_known(Lengths(), WORDS)[""].tolist() == known.tolist()
+    assert look_up(Lengths(), WORDS) == ([[1], [0], [0]], ["gnu", "tea"])
+    assert unknown_words(Lengths()) == {"Lengths": ["gnu", "tea"]}
 
 
-def test_unknown_words_stay_unknown_when_a_step_moves_their_zeros():
+def test_unknown_words_stay_unknown_when_a_step_moves_their_zeros(look_up):
     pipeline = make_pipeline(PretrainedEmbedding(store()), Pooling(), StandardScaler())
-    values, known = lookup_vectors(pipeline.fit([["tea"], ["milk"]]), WORDS)
-    assert values.all(axis=1).tolist() == [True] * 4
-    assert known.tolist() == KNOWN
+    values, unknown = look_up(pipeline.fit([["tea"], ["milk"]]), WORDS)
+    assert np.all(values)
+    assert unknown == ["gnu"]
 
 
 class Unknown:
@@ -107,13 +116,13 @@ class Unknown:
         return np.full((len(tokens), 2), np.nan)
 
 
-def test_arrays_of_other_lengths_are_refused():
+def test_arrays_of_other_lengths_are_refused(look_up):
     class Means:
         def transform(self, tokens):
             return np.zeros(len(tokens))
 
-    for reader in (lookup_vectors, lookup_known):
-        with pytest.raises(ValueError, match=r"returned shape \(4,\) for 4 words"):
+    for reader in (look_up, unknown_words):
+        with pytest.raises(ValueError, match=r"returned shape \(3,\) for 3 words"):
             reader(Means(), WORDS)
 
 
@@ -133,6 +142,6 @@ def test_arrays_of_other_lengths_are_refused():
         (Unknown(), ValueError, f"vector of '{WORDS[0]}' holds NaN or infinity"),
     ],
 )
-def test_invalid_embeddings_are_refused(embedding, error, match):
+def test_invalid_embeddings_are_refused(embedding, error, match, look_up):
     with pytest.raises(error, match=match):
-        lookup_vectors(embedding, WORDS)
+        look_up(embedding, WORDS)
