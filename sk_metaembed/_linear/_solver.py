@@ -74,7 +74,7 @@ class Problems:
         shape = weights.shape[1], Y.shape[1]
         self._intercepts = np.full(shape, np.nan) if intercepts is None else intercepts
 
-    def solve(self, penalty, start=None, problems=None):
+    def solve(self, penalty, start=None, problems=None, is_enough=None):
         """Return the `Solution` for a penalty.
 
         Parameters
@@ -84,11 +84,16 @@ class Problems:
             Where the iterations start: the solution for another penalty.
         problems : sequence of int, default=None
             The numbers of the problems to solve. None means all.
+        is_enough : callable, default=None
+            Called after each step with the decision values so far, of the shape of
+            those of the `Solution`. If it returns True, no further steps are taken. It
+            is not called if memory requires that columns are solved one after another.
         """
         n_problems, n_columns = self._intercepts.shape
         problems = np.arange(n_problems) if problems is None else np.array(problems)
-        parts = []
-        for some, columns in self._blocks(len(problems), n_columns):
+        parts, blocks = [], [*self._blocks(len(problems), n_columns)]
+        is_enough = is_enough if len(blocks) == 1 else None
+        for some, columns in blocks:
             own = problems[some]
             newton = _Newton(
                 self._X,
@@ -100,9 +105,9 @@ class Problems:
             )
             if start is not None:
                 part = (each[..., some, columns] for each in start)
-                parts.append(newton.solve(penalty, Solution(*part)))
+                parts.append(newton.solve(penalty, Solution(*part), is_enough))
             else:
-                parts.append(newton.solve(penalty))
+                parts.append(newton.solve(penalty, None, is_enough))
         if len(parts) == 1:
             return parts[0]
         axis = -2 if self._loss == "softmax" or n_columns == 1 else -1
@@ -142,7 +147,7 @@ class _Newton:
         capped = np.minimum(weights, _LARGE_WEIGHT * np.array(medians))
         self._sizes = capped.sum(axis=0, dtype=np.float64)[:, None]
 
-    def solve(self, penalty, start=None):
+    def solve(self, penalty, start=None, is_enough=None):
         """Return the `Solution` for a penalty."""
         coef, intercept, decisions = start or self._zeros()
         is_fitted = np.isnan(self._intercepts)
@@ -176,6 +181,8 @@ class _Newton:
             if not (result[0] < objective).any():  # at the limit of the precision
                 break
             (coef, intercept, decisions), (objective, errors, curvature) = new, result
+            if is_enough is not None and is_enough(decisions):
+                break
         return Solution(coef, intercept, decisions)
 
     def _zeros(self):

@@ -93,12 +93,21 @@ class LinearFit:
     def _first_minimum(self):
         """Return the place of a penalty, its solution, and losses in the first fold.
 
-        It is the last penalty before the loss stops falling.
+        It is the last penalty before the loss stops falling. The next penalty is not
+        solved to the end if its loss is clearly larger before.
         """
         test, best, start = self._folds.pairs[0][1], None, None
+
+        def losses(decisions):
+            return self._losses(decisions[test, 0], test)
+
+        def is_worse(decisions):
+            return is_clearly_less(best[2], losses(decisions))
+
         for place, penalty in enumerate(self._penalties):
-            start = self._problems.solve(penalty, start, problems=[0])
-            row_losses = self._losses(start.decisions[test, 0], test)
+            is_enough = None if best is None else is_worse
+            start = self._problems.solve(penalty, start, [0], is_enough)
+            row_losses = losses(start.decisions)
             if best is not None and row_losses.sum() >= best[2].sum():
                 break
             best = place, start, row_losses
@@ -304,6 +313,14 @@ class RowSpace:
     def to_dimensions(self, coef):
         """Return coefficients of the dimensions from those of the coordinates."""
         return self._X.T @ (self._vectors @ (coef / self._lengths[:, None]))
+
+
+def is_clearly_less(new, old):
+    """Return whether losses by row are less than others by two standard errors."""
+    if new is None or old is None or len(new) < 2:
+        return False
+    difference = old - new
+    return difference.mean() > 2 * difference.std(ddof=1) / np.sqrt(len(new))
 
 
 def _nearest_to_default(row_losses):

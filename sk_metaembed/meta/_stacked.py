@@ -593,8 +593,10 @@ class StackedMetaClassifier(TargetClassifierMixin, _BaseStacked):
     it is chosen out of fold from 1, 10 and 100: the value nearest to 10 whose loss is
     within one standard error of the smallest loss [3]_. If the first fold holds out 300
     rows or more, it is chosen in this fold alone: from the smallest on, the last value
-    before the loss stops falling. For d dimensions of unit variance, these values are
-    divided by d. Standard errors are of the difference of two losses by row.
+    before the loss stops falling; a value is not fitted to the end if its loss is
+    larger by more than two standard errors before. For d dimensions of unit variance,
+    these values are divided by d. Standard errors are of the difference of two losses
+    by row.
 
     A class with at most 10 rows, and at most a tenth of the rows of the largest class,
     is rare if two other classes are not. Models are fitted on its rows too, but neither

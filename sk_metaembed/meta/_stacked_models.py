@@ -12,7 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from .._core._arrays import normalize_rows, pair_features, vary_by_rounding
 from .._pipelines import flat_steps
-from .._stacking import LinearFit, fit_on_folds, fit_part
+from .._stacking import LinearFit, fit_on_folds, fit_part, is_clearly_less
 from .._targets import decision_values, errors_of_model, per_column
 from .._training._device import one_blas_thread
 from ..pooling._api import sequence_blocks
@@ -254,7 +254,7 @@ def fit_best_view(estimator, inputs, target, folds, sample_weight):
                 fit = LinearFit(X, *rows, features, view.per_dimension)
             else:
                 fit = _GivenFit(estimator, X, *rows)
-            if best is None or _is_clearly_less(fit.row_losses, best.row_losses):
+            if best is None or is_clearly_less(fit.row_losses, best.row_losses):
                 best_name, best = name, fit
         return FittedModel(best.model(), best_name, best.decisions())
 
@@ -297,14 +297,6 @@ class _GivenFit:
     def decisions(self):
         """Return decision values out of fold minus the center, (n_rows, n_columns)."""
         return self._decisions
-
-
-def _is_clearly_less(new, old):
-    """Return whether losses by row are less than others by two standard errors."""
-    if new is None or old is None or len(new) < 2:
-        return False
-    difference = old - new
-    return difference.mean() > 2 * difference.std(ddof=1) / np.sqrt(len(new))
 
 
 def without_noise(X):

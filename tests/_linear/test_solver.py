@@ -104,6 +104,17 @@ def test_blocks_have_the_same_solutions(kind, monkeypatch):
         np.testing.assert_allclose(one, other, atol=1e-3)
 
 
+def test_steps_end_when_they_are_enough():
+    Y, weights = data("softmax")
+    left, right = factors()
+    problems = Problems(left @ right, Y, weights, "softmax")
+    seen = []
+    stopped = problems.solve(0.1, is_enough=lambda each: seen.append(each) or True)
+    assert len(seen) == 1
+    np.testing.assert_array_equal(stopped.decisions, seen[0])
+    assert np.abs(stopped.coef - problems.solve(0.1).coef).max() > 0.1
+
+
 def test_columns_with_given_intercepts_are_not_fitted():
     X, (Y, weights) = Product(*factors()), data("labels")
     given = np.full((3, 3), np.nan)
