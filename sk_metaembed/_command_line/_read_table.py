@@ -39,10 +39,11 @@ _BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 def read_table(path, separator=None, *, texts=None, as_written=False):
     """Return the DataFrame in a file, whose suffix determines the format.
 
-    `separator` of a CSV file, by name or itself; None detects it. `texts` are columns
-    of CSV files to read as str, by default those with codes such as "007". Integers are
-    exact, also next to missing values. With `as_written`, all fields of CSV files are
-    str, and cells of JSON files are not converted.
+    `separator` is the name or the character that separates the fields of a CSV file;
+    None detects it. `texts` are columns of CSV files to read as str, by default those
+    with codes such as "007". Integers are exact, also next to missing values. With
+    `as_written`, all fields of CSV files are str, and cells of JSON files are not
+    converted.
     """
     path = Path(path).expanduser()
     reader = READERS.get(split_suffix(path)[1])
@@ -133,7 +134,7 @@ def _read_parquet(path):
     import pyarrow.parquet
 
     table = plain_container(pyarrow.parquet.read_table(path))
-    # By its metadata, a column would be an index, and its integers floats.
+    # The metadata would make a column the index, and its integers floats.
     return table.to_pandas(integer_object_nulls=True, ignore_metadata=True)
 
 

@@ -348,8 +348,8 @@ def _class_places(model, classes):
 def _places(labels, among):
     """Return the place of each label among others, -1 if missing.
 
-    Labels of another type are found by their texts, if all are: some packages turn
-    labels into str.
+    Some packages turn labels into str. Labels of another type are therefore compared by
+    their texts, provided that all of them are then found.
     """
     for convert in (lambda label: label, str):
         by_label = {convert(label): i for i, label in enumerate(among.tolist())}

@@ -63,8 +63,8 @@ class PreparedSources:
 def trainable_pairs(model, X):
     """Return the trainable sources of an estimator as a list of (name, source).
 
-    Without any, and without vectors in X, vectors of tokens are learned, and those of
-    positions if all sequences but a few odd ones have the same length.
+    If there are no such sources and no vectors in X, vectors of tokens are learned, and
+    vectors of positions if nearly all sequences have the same length.
     """
     pairs = [] if model.trainable is None else model.trainable
     tokens, blocks = tokens_and_blocks(X)

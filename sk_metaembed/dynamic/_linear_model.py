@@ -15,8 +15,8 @@ from ._inputs import tokens_and_blocks
 from ._ridge import leave_one_out, merged_copies, ridge
 from ._standardization import standardization
 
-# The numbers of rows on which the penalty and the share of words are chosen, of rows of
-# the fit, and of n-grams per length, at most.
+# The maximum numbers of rows that choose the penalty and the share of words, of rows of
+# the fit, and of n-grams per length.
 MAX_ROWS, MAX_ROWS_OF_FIT, _MAX_WORDS = 1000, 100_000, 20_000
 _WORD_SHARES = (0, 0.25, 0.5, 0.75, 1)
 _NGRAM_LENGTHS = (1, 2, 3)

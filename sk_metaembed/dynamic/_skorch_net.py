@@ -125,7 +125,7 @@ class SequenceNet(NeuralNet):
         module, swapped = self.module_, nullcontext()
         takes = [getattr(part, "takes_generator", False) for part in module.trained]
         if module.training and not all(takes):
-            # The others draw dropout from torch's default generators.
+            # Other networks draw dropout from torch's default generators.
             swapped = swap_default_generators(self.device)
         with swapped, self.computing():
             return module(x, **fit_params)

@@ -186,7 +186,7 @@ class SourceComparisonDisplay(BaseDisplay):
             label = f"{label}: decrease when shuffled"
         self.lines_ = []
         for i, mean in enumerate(means):
-            # The others are compared with the last candidate.
+            # All other candidates are compared with the last one.
             is_last = part == "sources" and i + 1 == len(means)
             style = point_style(5 if is_last else 0)
             line = {key: style[key] for key in ("color", "marker")} | {"capsize": 3}

@@ -484,7 +484,7 @@ class _ParquetWriter:
         table = pa.table({**kept, **columns})
         if self._writer is None:
             self._schema = table.schema
-            # The numbers of vectors do not repeat.
+            # A dictionary does not compress vectors, whose numbers do not repeat.
             self._writer = self._open(self._file, table.schema, use_dictionary=False)
         for expected, field in zip(self._schema, table.schema, strict=True):
             if field.type != expected.type and not pa.types.is_null(field.type):

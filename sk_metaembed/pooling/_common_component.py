@@ -44,7 +44,7 @@ def top_components(X, n_components, mean=None):
 
 def remove_components(rows, components, weights):
     """Return rows minus their weighted projections on the components."""
-    # Not a matrix product, whose rounding depends on the position of a row.
+    # The rounding of a matrix product would depend on the position of a row.
     shares = np.einsum("ij,kj->ik", rows, components) * weights
     removed = rows.copy()
     for k, component in enumerate(components):

@@ -237,7 +237,7 @@ class SequencesOutputMixin(SequencesInputMixin):
                     f"{cls.__name__}: SequencesOutputMixin must be to the left of "
                     "TransformerMixin in the bases, so that its set_output is used."
                 )
-            # Otherwise each subclass would have to set it again.
+            # Without this default, each subclass would have to set the argument again.
             kwargs.setdefault("auto_wrap_output_keys", None)
         super().__init_subclass__(**kwargs)
 

@@ -13,7 +13,7 @@ from .._core._frames import is_missing, plain_str
 TEXT, TOKEN_LIST = "a str", "a list of str"
 TEXT_OR_TOKENS = f"{TEXT} or {TOKEN_LIST}"
 NUMBERS = numbers.Number | np.bool_ | datetime.date | datetime.timedelta
-# By package: how a row becomes a text or tokens, and a token a str.
+# How to turn a row into a text or tokens, and a token into a str, by package.
 _ROWS_OF = {
     "spacy": "[token.text for token in row]",
     "stanza": "[token.text for token in row.iter_tokens()]",

@@ -40,7 +40,7 @@ def read_tags(y, tokens=None, *, name="y"):
     TypeError
         If y is not a collection of lists of str.
     ValueError
-        If y is None, or has not one row per sentence and one tag per token.
+        If y is None, or does not have one row per sentence and one tag per token.
     """
     if y is None:
         raise ValueError(

@@ -335,7 +335,7 @@ class BatchRunner:
                         f"{lengths[batch[0]]} pieces ({error}). Use shorter sequences, "
                         "dtype='bfloat16' or device='cpu'."
                     ) from error
-            # Not in the handler: its traceback keeps the batch's tensors alive.
+            # Outside of the handler, whose traceback keeps the batch's tensors alive.
             self._halve(int(lengths[batch].max()), len(batch))
             rows = np.concatenate([batch, *remaining[::-1]])
             remaining = [rows[part] for part in self._batches(lengths[rows], policy)]

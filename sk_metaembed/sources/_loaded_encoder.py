@@ -152,7 +152,7 @@ def _write_current(kind, module, place):
         path = place / "config.json"
         new = {"weights": module.emb_layer.weight.detach().flatten().tolist()}
     elif kind == "WordEmbeddings" and hasattr(module.tokenizer, "word2idx"):
-        # It saves a repeated word once, which moves the rows of those after it.
+        # The library saves a repeated word once, which moves the rows of later words.
         path = next(place.glob("*tokenizer_config.json"))
         rows = module.tokenizer.word2idx
         words = [max(rows, key=rows.get)] * len(module.emb_layer.weight)

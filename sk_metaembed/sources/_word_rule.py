@@ -3,18 +3,18 @@
 import json
 from typing import NamedTuple
 
-# These split texts at whitespace, whatever is around it.
+# Pre-tokenizers that split texts at any whitespace.
 _AT_SPACES = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit"}
 _WITHIN = {*_AT_SPACES, "ByteLevel", "Digits", "Metaspace", "Punctuation"}
-# These normalize the text between two spaces independently of other text.
+# Normalizers that do not let the text on one side of a space change the other side.
 _NORMALIZERS = {
     *("BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Precompiled"),
     "StripAccents",
 }
-# This one changes only texts with several spaces in a row.
+# A normalizer that changes only texts with several spaces in a row.
 _OF_SPACES = {"Regex": " {2,}"}
 _MODELS = {"BPE", "Unigram", "WordLevel", "WordPiece"}
-# These read a character regardless of the others.
+# Steps that read each character independently of the others.
 _BY_CHARACTER = {"BertPreTokenizer", "WhitespaceSplit", "BertNormalizer", "Lowercase"}
 
 
@@ -59,7 +59,7 @@ def find_word_rule(backend):
         any_space=at_spaces and not replaces,
         by_character=model == "WordPiece"
         and split_kinds | form_kinds <= _BY_CHARACTER
-        # Otherwise they are found in normalized texts.
+        # Normalized tokens are found in normalized texts.
         and not any(token.normalized for token in added),
         isolates="BertPreTokenizer" in split_kinds,
     )

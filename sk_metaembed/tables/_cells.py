@@ -22,7 +22,7 @@ from .._core._optional import pandas as pd
 from ._times import is_duration, seconds_of
 
 # Texts that mean a missing value in every column: what tools write for it, and errors
-# of spreadsheets. Those that pandas reads so:
+# of spreadsheets. Those that pandas reads as missing:
 _PANDAS = """
 #N/A #NA -1.#IND -1.#QNAN -NaN -nan 1.#IND 1.#QNAN
 <NA> N/A NA NULL NaN None n/a nan null

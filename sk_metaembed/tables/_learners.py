@@ -74,7 +74,7 @@ _LEAST_SPREAD = 1e-6  # relative; smaller ones are noise of float32
 
 
 class FittedLearner(NamedTuple):
-    """A learner, fitted.
+    """A fitted learner of a table's model.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ from ..sequences import Block, EmbeddedSequences, TokenSequences
 
 __all__ = ["check_estimator"]
 
-# A source must have vectors for some of them.
+# The words of the checks. A source must have vectors for some of these words.
 WORDS = (
     *("good", "fine", "great", "happy", "warm", "bright", "sweet", "café"),
     *("bad", "poor", "awful", "sad", "cold", "dull", "bitter", "東京"),

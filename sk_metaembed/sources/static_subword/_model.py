@@ -149,7 +149,7 @@ class StaticModel(Handle, keep=2):
         kinds = {step["kind"] for step in self._modules.steps[1:]}
         self._normalizes = kinds == {"Normalize"}
         self._computes = bool(kinds) and not self._normalizes
-        # Then no array of pooled vectors is needed.
+        # If so, no array of pooled vectors is needed.
         self._is_direct = self.text_dim == self._pooled_dim and not self._computes
 
     @classmethod

@@ -156,7 +156,7 @@ class PieceTokenizer:
         self.truncation = cut and (cut["max_length"], cut["direction"] == "left")
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        # Not the file, in which entries may be missing, such as the model's type.
+        # The file itself may lack entries, such as the model's type.
         state = json.loads(self._tokenizer.to_str())
         vocabulary = self._tokenizer.get_vocab()
         self.n_ids = max(vocabulary.values()) + 1

@@ -100,8 +100,8 @@ class WordSplitter:
         self._forget()
 
     def _forget(self):
-        # The first row stands for all words that depend on others. Its length of -1
-        # makes the words of a text that has one shorter than the text.
+        # The first row stands for all words that depend on others. Its length is -1, so
+        # that the words of such a text are together shorter than the text.
         self._codes, self._lengths = {}, np.array([-1])
         self._split = NO_SUBWORDS
 

@@ -413,7 +413,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
     def _learn(self, tokens, y):
         blocks = super()._learn(tokens, y)
         self.coverage_ = coverage(tokens, blocks, self._readable_types(tokens))
-        # Not in `_fit_vectors`, which sources that train the transformer call as well.
+        # Here, because sources that train the transformer call `_fit_vectors` too.
         self._warn_if_output_differs()
         return blocks
 

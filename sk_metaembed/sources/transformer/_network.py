@@ -234,7 +234,7 @@ class Network:
 def network_shape(config, get_network):
     """Return the number of hidden states and their dimension.
 
-    Calls `get_network`, which loads weights, only if the configuration has not both.
+    Calls `get_network`, which loads weights, only if the configuration lacks one.
     """
     text = config.get_text_config()
     layers = getattr(text, "num_hidden_layers", None)
