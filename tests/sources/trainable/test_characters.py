@@ -113,7 +113,7 @@ def test_unseen_characters_have_zero_vectors():
 
 def test_lower_case_and_long_words(warn_again):
     tokens = Tokenizer(lowercase=False).fit_transform(["Word word " + "w" * 20])
-    message = r"up to 5 bytes .* as 'www.*'\. Use a larger max_chars, if it matters"
+    message = r"up to 5 bytes .* as 'www.*' is ignored\. Use a larger max_chars, if it"
     with pytest.warns(UserWarning, match=message):
         opened = char(lowercase=True, max_chars=5).prepare(tokens)
     network = opened.network().eval()
