@@ -9,6 +9,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import api_reference
 import ratio_history
 
+# Without running the examples, the gallery looks up the names that they use.
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+
 import sk_metaembed
 
 project = "sk_metaembed"
