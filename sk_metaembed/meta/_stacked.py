@@ -627,10 +627,11 @@ class StackedMetaClassifier(TargetClassifierMixin, _BaseStacked):
     occurs k times in a word has the weight :math:`k \frac{1 + \ln m_g}{m_g} (1 + \ln
     \frac{1 + n}{1 + n_g})` there. The document frequency :math:`n_g = n - n \prod_w (1
     - n_w / n)` is that of words w with g that occur independently, and :math:`m_g` the
-    mean number of occurrences in these sequences, at least 1. The row of a sequence is
-    the sum of its words, each times :math:`1 + \ln c`, divided by the root of the sum
-    of their squared lengths. It is never computed, because the words of each sequence
-    and the groups of each word suffice.
+    sum of :math:`k (1 + \ln c)` over the words of all sequences, divided by
+    :math:`n_g`, and at least 1. The row of a sequence is the sum of its words, each
+    times :math:`1 + \ln c`, divided by the root of the sum of their squared lengths.
+    For single sequences it is never computed, because the words of each sequence and
+    the groups of each word suffice.
 
     Document frequencies, and means and variances of dimensions, are computed without y
     from all training rows with a weight above 0, which count alike.
