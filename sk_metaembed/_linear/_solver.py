@@ -24,11 +24,12 @@ _STEPS = 100  # of Newton's method
 _CG_STEPS = 200
 _TOLERANCE = 1e-4  # of the mean gradient of a row, as scikit-learn's
 _SQUARED_TOLERANCE = 1e-4  # the same, in units of the standard deviation
-_LARGE_WEIGHT = 100  # times the median
+_LARGE_WEIGHT = 100  # times the 90th percentile
 _FORCING = 0.3  # share of the gradient that conjugate gradients may leave
 _SQUARED_FORCING = 1e-2
 _DECREASE = 1e-4  # share of the predicted one that a step must reach
 _ROUNDING = 1e-7  # of a loss
+_LEAST_CURVATURE = 1e-9  # relative to the preconditioner's
 _HALVINGS = 20
 _MAX_DIMS = 2048  # of dense rows whose products precondition the equations
 _ROWS_PER_DIM = 8  # that these products are computed from
@@ -143,8 +144,8 @@ class _Newton:
         self._axes = (0, 2) if loss == "softmax" else 0
         self._totals = weights.sum(axis=0, dtype=np.float64)[:, None]
         # A few large weights do not end the fit before the other rows count.
-        medians = [np.median(own[own > 0]) if own.any() else 0 for own in weights.T]
-        capped = np.minimum(weights, _LARGE_WEIGHT * np.array(medians))
+        usual = [np.quantile(w[w > 0], 0.9) if w.any() else 0 for w in weights.T]
+        capped = np.minimum(weights, _LARGE_WEIGHT * np.array(usual))
         self._sizes = capped.sum(axis=0, dtype=np.float64)[:, None]
 
     def solve(self, penalty, start=None, is_enough=None):
@@ -234,7 +235,9 @@ class _Newton:
             curved = self._products(self._curve(curvature, decisions))
             curved = curved[0] + penalty * direction[0], curved[1]
             length = self._dot(direction, curved)
-            size = np.where(product > enough, product / np.maximum(length, _TINY), 0.0)
+            # Equal changes of all classes have a curvature of 0, or less by rounding.
+            is_step = (product > enough) & (length > _LEAST_CURVATURE * product)
+            size = np.where(is_step, product / np.maximum(length, _TINY), 0.0)
             narrow = _narrow(size, decisions)
             step = step[0] + narrow * direction[0], step[1] + size * direction[1]
             rest = rest[0] - narrow * curved[0], rest[1] - size * curved[1]

@@ -172,3 +172,19 @@ def test_one_large_weight_does_not_end_the_fit_of_the_other_rows(kind):
     if kind == "softmax":
         found = found - found.mean(axis=1, keepdims=True)
     assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.99
+
+
+def test_a_large_weight_in_other_problems_leaves_a_softmax_finite():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 20)) * 10.0 ** rng.uniform(-1.5, 0, 20)
+    X = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
+    scores = X @ rng.normal(size=(20, 3)) + 0.1 * rng.normal(size=(300, 3))
+    weights = np.ones((300, 3))
+    weights[7] = 1e6
+    for problem in range(2):
+        weights[np.arange(300) % 5 == 2 * problem, problem] = 0
+    Y, solution = np.eye(3)[scores.argmax(axis=1)], None
+    problems = Problems(X, Y, weights, "softmax")
+    for penalty in (1.0, 0.1, 0.01):
+        solution = problems.solve(penalty, solution)
+    assert np.isfinite(solution.decisions).all()
