@@ -52,7 +52,7 @@ class LinearFit:
         if features is not None:
             name = "fit_rows" if hasattr(features, "fit_rows") else "fit_transform"
             X = getattr(features, name)(X)
-        self._space, self._is_dense = None, isinstance(X, np.ndarray)
+        self._space = None
         by_rows = _is_faster_by_rows(X, target)
         if by_rows and target.kind != "numbers":
             self._space = RowSpace(X)
@@ -151,8 +151,8 @@ class LinearFit:
         coef = self._coef * self._target.scale
         if self._space is not None:
             coef = self._space.to_dimensions(coef)
-        # Dense products in float64 do not vary with the batch.
-        coef = coef.astype(np.float64 if self._is_dense else np.float32)
+        # Products in float64 do not vary with the batch, and do not overflow.
+        coef = coef.astype(np.float64)
         intercept = self._intercept * self._target.scale + self._target.center
         model = _estimator(self._target, self._penalty, coef, intercept)
         if self._features is None:

@@ -175,6 +175,17 @@ def test_weights_minimize_loss_and_distance_from_the_concatenation(n_classes, we
     assert_minimum(loss, weights_of(model))
 
 
+@pytest.mark.parametrize("unit", [1e-45, 1e45])
+def test_numbers_beyond_float32_are_predicted_in_their_units(unit):
+    rng = np.random.default_rng(0)
+    words = rng.choice([*"abcdefgh"], size=(60, 4))
+    X = TokenSequences.from_lists(words.tolist())
+    y = (words == "a").sum(axis=1) + rng.normal(scale=0.1, size=60)
+    expected = StackedMetaRegressor(random_state=0).fit(X, y).predict(X)
+    predictions = StackedMetaRegressor(random_state=0).fit(X, y * unit).predict(X)
+    assert predictions / unit == pytest.approx(expected, rel=1e-4)
+
+
 def test_weights_of_numbers_are_in_units_of_the_error_of_the_concatenation():
     X, _ = planted()
     y = values(X, "a")[:, 0] + values(X, "b")[:, 0]
