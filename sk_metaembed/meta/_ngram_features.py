@@ -113,23 +113,21 @@ class CharacterFeatures(_NgramFeatures):
     """
 
     def _learn(self, tokens):
-        words, counts = self._words_and_counts(tokens, learns=True)
+        least, most = _CHARACTERS
+        characters, owners = characters_of(canonical_words(tokens.types))
+        self.ngrams_ = learn_ngrams(characters, most, min_length=least)
+        words, counts = _word_weights(tokens), self._counts(tokens, characters, owners)
         self.ngrams_ = self.ngrams_._replace(idf=_character_weights(words, counts))
         return self._product(words, counts)
 
     def _weights(self, tokens):
-        return self._product(*self._words_and_counts(tokens))
+        parts = characters_of(canonical_words(tokens.types))
+        return self._product(_word_weights(tokens), self._counts(tokens, *parts))
 
-    def _words_and_counts(self, tokens, learns=False):
-        """Return 1 + ln c of the words of each row, and the n-grams of each word."""
-        words = distinct_word_counts(tokens)
-        words.data = 1 + np.log(words.data)
-        characters, owners = characters_of(canonical_words(tokens.types))
-        if learns:
-            least, most = _CHARACTERS
-            self.ngrams_ = learn_ngrams(characters, most, min_length=least)
+    def _counts(self, tokens, characters, owners):
+        """Return the n-grams of each word, CSR (n_types, n_ngrams)."""
         counts = ngram_counts(characters, self.ngrams_)
-        return words, _sum_by_owner(counts, owners, tokens.n_types)
+        return _sum_by_owner(counts, owners, tokens.n_types)
 
     def _product(self, words, counts):
         """Return the rows, with the n-grams weighted and the rows divided by length."""
@@ -138,6 +136,13 @@ class CharacterFeatures(_NgramFeatures):
         lengths[lengths == 0] = 1
         words.data /= np.repeat(lengths, np.diff(words.indptr)).astype(np.float32)
         return Product(words, counts)
+
+
+def _word_weights(tokens):
+    """Return 1 + ln c for c occurrences of a word, CSR (n_sequences, n_types)."""
+    words = distinct_word_counts(tokens)
+    words.data = 1 + np.log(words.data)
+    return words
 
 
 def _character_weights(words, counts):
