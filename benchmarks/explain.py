@@ -47,7 +47,7 @@ from sk_metaembed import (
     TransformerEmbedding,
     Word2VecEmbedding,
 )
-from sk_metaembed.datasets import load_glove_6b_50d, minilm_path
+from sk_metaembed.datasets import encoder_path, load_glove_6b_50d
 from sk_metaembed.inspection import explain
 
 MASK = "qqmaskqq"
@@ -81,7 +81,7 @@ def pipelines():
     yield "stacked", [words, stacked], both
     yield "mean, gradient boosting", [words, Pooling(), trees], ["occlusion"]
     yield "DME with BiLSTM", [words, net], ["occlusion"]
-    bert = TransformerEmbedding(minilm_path(), output="mean")
+    bert = TransformerEmbedding(encoder_path("minilm"), output="mean")
     yield "MiniLM, logistic regression", [bert, Pooling(), *logistic()], ["occlusion"]
 
 

@@ -1,6 +1,6 @@
 """Few labels per class: SetFit, ContrastiveEmbedding and a frozen sentence encoder.
 
-All use MiniLM (`minilm_path`) or mpnet (`mpnet_path`). ``setfit`` is SetFit with its
+All use MiniLM or mpnet (`encoder_path`). ``setfit`` is SetFit with its
 default settings: one epoch over pairs of texts in batches of 16, and logistic
 regression; ``contrastive`` is `ContrastiveEmbedding` with default settings and
 `LogisticRegression`; ``frozen`` is `TransformerEmbedding` and
@@ -30,7 +30,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import ContrastiveEmbedding, Pooling, TransformerEmbedding
-from sk_metaembed.datasets import minilm_path, mpnet_path
+from sk_metaembed.datasets import encoder_path
 
 N_TEST = 500
 
@@ -130,7 +130,7 @@ def main():
     parser.add_argument("--results", type=Path, default=Path("few_labels.jsonl"))
     args = parser.parse_args()
     warnings.filterwarnings("ignore", category=FutureWarning)
-    path = {"minilm": minilm_path, "mpnet": mpnet_path}[args.encoder]()
+    path = encoder_path(args.encoder)
     rows = read_records(args.results)
     done = {(r["set"], r["size"], r["draw"], r["model"]): r for r in rows}
     keys = [

@@ -47,7 +47,7 @@ from sk_metaembed import (
     make_text_pipeline,
 )
 from sk_metaembed._core._arrays import pair_features
-from sk_metaembed.datasets import minilm_path
+from sk_metaembed.datasets import encoder_path
 
 STATIC = text_sets.STATIC
 GROUPS = {
@@ -160,7 +160,8 @@ def static_table(folder):
 
     path = Path(folder) / "model2vec-minilm"
     if not path.exists():
-        distill(str(minilm_path()), pca_dims=256, device="cpu").save_pretrained(path)
+        minilm = distill(encoder_path("minilm"), pca_dims=256, device="cpu")
+        minilm.save_pretrained(path)
     return StaticModel.from_pretrained(path)
 
 

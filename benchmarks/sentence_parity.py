@@ -167,10 +167,10 @@ def main():
     if worst:
         last = max(worst, key=worst.get)
         print(f"{args.random} random: worst {worst[last]:.1e} ({last})", flush=True)
-    from sk_metaembed.datasets import minilm_path, mpnet_path
+    from sk_metaembed.datasets import encoder_path
 
-    for name, load in (("MiniLM", minilm_path), ("mpnet", mpnet_path)):
-        table[name] = difference(load(), {}, [*TEXTS, "word " * 600])
+    for name in ("minilm", "mpnet"):
+        table[name] = difference(encoder_path(name), {}, [*TEXTS, "word " * 600])
         print(f"{name:12} {table[name]:.1e}", flush=True)
     if args.output:
         args.output.write_text(json.dumps(table | worst, indent=1))

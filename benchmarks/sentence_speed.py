@@ -23,7 +23,7 @@ from sentence_transformers import SentenceTransformer
 from transformers.utils.logging import disable_progress_bar
 
 from sk_metaembed import TransformerEmbedding
-from sk_metaembed.datasets import load_bbc_news, minilm_path, mpnet_path
+from sk_metaembed.datasets import encoder_path, load_bbc_news
 
 LENGTHS = (5, 20, 50, 100, 200, 500)
 MIXED = "5 to 500"
@@ -89,7 +89,7 @@ def main():
     logging.disable(logging.WARNING)
     disable_progress_bar()
     warnings.simplefilter("ignore")
-    folder = {"minilm": minilm_path, "mpnet": mpnet_path}[args.model]()
+    folder = encoder_path(args.model)
     options = {"dtype": getattr(torch, args.dtype)}
     model = SentenceTransformer(str(folder), device=args.device, model_kwargs=options)
     source = TransformerEmbedding(folder, device=args.device, dtype=args.dtype)

@@ -55,10 +55,11 @@ def pipeline(name):
     if name == "tfidf":
         return make_pipeline(TfidfVectorizer(), LogisticRegression(max_iter=1000))
     if name in ON_SENTENCES:
-        from sk_metaembed.datasets import minilm_path
+        from sk_metaembed.datasets import encoder_path
 
         output = "words" if name == "minilm" else "mean"
-        bert = sk.TransformerEmbedding(minilm_path(), output=output, device="cpu")
+        folder = encoder_path("minilm")
+        bert = sk.TransformerEmbedding(folder, output=output, device="cpu")
         pooled = sk.Pooling(), LogisticRegression(max_iter=1000)
         return make_pipeline(sk.Tokenizer(), bert, *pooled)
     trained = {"vector_size": 50, "random_state": 0}
@@ -202,9 +203,9 @@ def bare_minilm():
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    from sk_metaembed.datasets import minilm_path
+    from sk_metaembed.datasets import encoder_path
 
-    path = minilm_path()
+    path = encoder_path("minilm")
     tokenizer, model = (
         AutoTokenizer.from_pretrained(path),
         AutoModel.from_pretrained(path),

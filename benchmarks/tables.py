@@ -44,7 +44,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sk_metaembed import TransformerEmbedding, make_table_pipeline
-from sk_metaembed.datasets import load_birds, load_food_reviews, minilm_path
+from sk_metaembed.datasets import encoder_path, load_birds, load_food_reviews
 from sk_metaembed.inspection._source_comparison import interval
 
 DEVELOPMENT = ("ramen2022", "laptop_price", "babies", "googleplay", "craft_beers")
@@ -172,7 +172,8 @@ def make(label, kind, cache):
         return CatBoostRegressor() if kind == "regressor" else CatBoostClassifier()
     sources = None
     if label == "ours, minilm":
-        source = TransformerEmbedding(minilm_path(), output="mean", cache=str(cache))
+        options = {"output": "mean", "cache": str(cache)}
+        source = TransformerEmbedding(encoder_path("minilm"), **options)
         sources = [("minilm", source)]
     return make_table_pipeline(kind, sources, random_state=0)
 

@@ -274,9 +274,9 @@ def main():
         torch.set_num_threads(args.threads)
     path = args.model
     if path is None:
-        from sk_metaembed.datasets import minilm_path
+        from sk_metaembed.datasets import encoder_path
 
-        path = minilm_path()
+        path = encoder_path("minilm")
     if args.host:
         host(str(path), args.host, args.rounds)
         return

@@ -172,8 +172,7 @@ SUBPACKAGES = {
             "Texts and models, installed with pip": [
                 "load_bbc_news",
                 "load_glove_6b_50d",
-                "minilm_path",
-                "mpnet_path",
+                "encoder_path",
             ],
             "Read from files": ["load_conll"],
             "Downloaded once and cached": [

@@ -38,10 +38,10 @@ import tempfile
 import pandas as pd
 
 from sk_metaembed import PretrainedEmbedding, TransformerEmbedding, make_table_pipeline
-from sk_metaembed.datasets import load_glove_6b_50d, minilm_path
+from sk_metaembed.datasets import encoder_path, load_glove_6b_50d
 
 folder = tempfile.TemporaryDirectory()
-minilm = TransformerEmbedding(minilm_path(), output="mean", cache=folder.name)
+minilm = TransformerEmbedding(encoder_path("minilm"), output="mean", cache=folder.name)
 glove = PretrainedEmbedding(load_glove_6b_50d())
 pipe = make_table_pipeline(
     "classifier", [("glove", glove), ("minilm", minilm)], n_jobs=2, random_state=0

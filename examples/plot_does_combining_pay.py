@@ -76,7 +76,7 @@ from sk_metaembed import (
     PretrainedEmbedding,
     TransformerEmbedding,
 )
-from sk_metaembed.datasets import load_glove_6b_50d, minilm_path
+from sk_metaembed.datasets import encoder_path, load_glove_6b_50d
 
 fasttext = FastTextEmbedding(
     50, min_count=2, sg=True, epochs=10, bucket=20_000, random_state=0
@@ -115,7 +115,7 @@ def embed(texts, y, groups):
     return embedded
 
 
-minilm = TransformerEmbedding(minilm_path(), output="mean")
+minilm = TransformerEmbedding(encoder_path("minilm"), output="mean")
 embedded = {name: embed(*arrays) for name, arrays in data.items()}
 
 # %%

@@ -68,9 +68,10 @@ for features in (["u", "v"], ["absdiff", "product"], ["u", "v", "absdiff", "prod
 # second source is the input embedding of MiniLM, which also covers every word. The
 # trial set selects the epoch. Result: .799.
 from sk_metaembed import DynamicMetaClassifier, EmbeddingUnion, TransformerEmbedding
-from sk_metaembed.datasets import minilm_path
+from sk_metaembed.datasets import encoder_path
 
-minilm = TransformerEmbedding(minilm_path(), [], static=True, preprocess="unit")
+folder = encoder_path("minilm")
+minilm = TransformerEmbedding(folder, [], static=True, preprocess="unit")
 pairs = PairEncoder(EmbeddingUnion([("glove", glove), ("minilm", minilm)]))
 X_train = pairs.fit_transform(train.data)
 X_trial, X_test = (pairs.transform(part.data) for part in (trial, test))

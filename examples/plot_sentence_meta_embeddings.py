@@ -42,7 +42,7 @@ from sk_metaembed import (
     Tokenizer,
     TransformerEmbedding,
 )
-from sk_metaembed.datasets import load_bbc_news, load_glove_6b_50d, minilm_path
+from sk_metaembed.datasets import encoder_path, load_bbc_news, load_glove_6b_50d
 
 news = load_bbc_news()
 headlines = [text.split("\n")[0].strip() for text in news.data]
@@ -62,7 +62,7 @@ def encode(texts):
 centered = {"preprocess": "unit-center-unit"}
 use = FunctionEmbedding(encode, level="sequence", as_text=True, **centered)
 minilm = TransformerEmbedding(
-    minilm_path(),
+    encoder_path("minilm"),
     output="mean",
     cache=cache.name,
     **centered,

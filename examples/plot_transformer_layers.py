@@ -41,14 +41,14 @@ from sk_metaembed import (
     Tokenizer,
     TransformerEmbedding,
 )
-from sk_metaembed.datasets import load_glove_6b_50d, minilm_path
+from sk_metaembed.datasets import encoder_path, load_glove_6b_50d
 
 cache = tempfile.TemporaryDirectory()
 sources = [
     ("glove", PretrainedEmbedding(load_glove_6b_50d(), preprocess="unit")),
     (
         "minilm",
-        TransformerEmbedding(minilm_path(), layers="all", cache=cache.name),
+        TransformerEmbedding(encoder_path("minilm"), layers="all", cache=cache.name),
     ),
 ]
 union = EmbeddingUnion(sources)

