@@ -15,7 +15,7 @@ from .._pipelines import flat_steps
 from .._stacking import LinearFit, fit_on_folds, fit_part, is_clearly_less
 from .._targets import decision_values, errors_of_model, per_column
 from .._training._device import one_blas_thread
-from ..pooling._api import sequence_blocks
+from ..pooling._api import mean_vectors
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
 from ..sequences._api import (
     block_dims,
@@ -105,15 +105,16 @@ class StackRows:
         return block_dims(self.sequences) if has_sources else {}
 
     @cached_property
-    def _blocks(self):
-        return sequence_blocks(self.sequences)
+    def _means(self):
+        tokens, blocks = self.sequences.tokens, self.sequences.blocks
+        return {block.name: mean_vectors(tokens, block) for block in blocks}
 
     def vectors(self, view):
         """Return the vectors of each source, (n_rows, n_features), by its name."""
         if view not in self._vectors:
             self._vectors[view] = {
-                block.name: scale_vectors(block.values, view, self.are_pairs)
-                for block in self._blocks
+                name: scale_vectors(means, view, self.are_pairs)
+                for name, means in self._means.items()
             }
         return self._vectors[view]
 

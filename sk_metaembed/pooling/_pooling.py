@@ -19,7 +19,7 @@ from .._core._sklearn import COUNT, POSITIVE, StrOptions, fit_context
 from .._core._typing import Names
 from ..sequences import Block, EmbeddedInputMixin, EmbeddedSequences
 from ..sequences._api import block_dims, block_without_copy, check_embedded, look_up
-from ._bags import block_bags
+from ._bags import block_bags, run_kernel
 from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors, write_part
 
 
@@ -503,15 +503,28 @@ def sequence_blocks(embedded):
     Vectors of words are averaged as by `Pooling`. A sequence is known to a source if
     one of its words is.
     """
-    values = Pooling().set_output(transform="default").fit_transform(embedded)
-    ends = np.cumsum([block.dim for block in embedded.blocks])
-    parts = np.split(values, ends[:-1], axis=1)
+    tokens = embedded.tokens
     return [
         block_without_copy(
-            block.name, part, "sequence", _known_sequences(embedded.tokens, block)
+            block.name,
+            mean_vectors(tokens, block),
+            "sequence",
+            _known_sequences(tokens, block),
         )
-        for block, part in zip(embedded.blocks, parts, strict=True)
+        for block in embedded.blocks
     ]
+
+
+def mean_vectors(tokens, block):
+    """Return the means of a block's vectors by sequence, float32 (n_sequences, dim)."""
+    if block.level == "sequence":
+        return block.values.astype(np.float32, copy=False)
+    means = np.zeros((len(tokens), block.dim), np.float32)
+    bags = block_bags(tokens, block)
+    with np.errstate(over="ignore"):
+        run_kernel("sum_rows", bags, (None, bags.divisors), means, 0)
+    _check_finite(means)
+    return means
 
 
 def _known_sequences(tokens, block):
