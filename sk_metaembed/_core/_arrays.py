@@ -56,13 +56,14 @@ def is_immutable(array):
 
 
 class Immutable:
-    """Base of containers that many users share: their attributes cannot be set."""
+    """Base of containers that many users share: attributes and arrays cannot change."""
 
     __slots__ = ()
 
     def _assign(self, **values):
         """Set attributes, for constructors and results that are computed later."""
         for name, value in values.items():
+            value = read_only(value) if isinstance(value, np.ndarray) else value
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name, value):
@@ -209,7 +210,9 @@ def offsets_of(lengths):
 def gather_index(offsets, rows):
     """Return the positions of some rows of a ragged array, and their new offsets."""
     lengths = np.diff(offsets)[rows]
-    return ranges(offsets[:-1][rows], lengths), offsets_of(lengths)
+    new_offsets = offsets_of(lengths)
+    starts = np.repeat(offsets[:-1][rows] - new_offsets[:-1], lengths)
+    return np.arange(new_offsets[-1]) + starts, new_offsets
 
 
 def ranges(starts, lengths):

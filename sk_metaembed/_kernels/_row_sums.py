@@ -31,9 +31,13 @@ def total_of(terms):
 
 def sum_rows(values, rows, offsets, weights, divisors, first, last, out, column):
     """Write the weighted sum of each sequence's rows over its divisor."""
+    if last - first < _MANY:
+        parts = values, rows, offsets, weights, divisors
+        _sum_one_by_one(*parts, first, last, out, column)
+        return
     values = np.asarray(values)  # a memory map is slow to index
     per_block = max(_CELLS // max(values.shape[1], 1), 1)  # tokens
-    while last - first >= _MANY:
+    while first < last:
         stop = np.searchsorted(offsets, offsets[first] + per_block, side="right") - 1
         stop = min(max(int(stop), first + 1), last)
         parts = values, rows, offsets[first : stop + 1], weights
@@ -42,7 +46,6 @@ def sum_rows(values, rows, offsets, weights, divisors, first, last, out, column)
         columns = slice(column, column + values.shape[1])
         out[own, columns] = _sums(*parts)[own - first] / divisors[own, None]
         first = stop
-    _sum_one_by_one(values, rows, offsets, weights, divisors, first, last, out, column)
 
 
 def _sums(values, rows, offsets, weights):

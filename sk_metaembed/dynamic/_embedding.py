@@ -15,8 +15,7 @@ from .._core._estimators import rollback_on_error
 from .._core._inherited_docs import inherit_docs
 from .._core._sklearn import StrOptions
 from .._core._typing import RandomState
-from ..sequences import EmbeddedSequences, SequencePairs
-from ..sequences._api import block_without_copy
+from ..sequences import Block, EmbeddedSequences, SequencePairs
 from ._base import Attention, BaseDynamicMeta, ClassWeight, Encoder
 from ._inputs import Input, read_fit_input, tokens_and_blocks
 
@@ -242,7 +241,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         X = self._read_fitted(X)
         vectors = self._vectors(X)
         if self.output == "tokens":
-            return self._output(X, block_without_copy("dynamic", *vectors))
+            return self._output(X, Block("dynamic", *vectors, copy=False))
         return self._output(X, vectors.values)
 
     def _vectors(self, X):

@@ -33,8 +33,8 @@ from .._targets import (
 )
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..pooling._api import sequence_blocks
-from ..sequences import EmbeddedSequences, Tokenizer
-from ..sequences._api import block_without_copy, equal_rows, folds_case, without_case
+from ..sequences import Block, EmbeddedSequences, Tokenizer
+from ..sequences._api import equal_rows, folds_case, without_case
 from ..sources import (
     EmbeddingUnion,
     FunctionEmbedding,
@@ -468,7 +468,7 @@ class _TextCandidates:
         if self._stack.estimator is None:
             values = [normalize_rows(each) for each in values]
         known = np.any([block.known for block in blocks], axis=0)
-        block = block_without_copy(_CONCAT, np.hstack(values), "sequence", known)
+        block = Block(_CONCAT, np.hstack(values), "sequence", known, copy=False)
         return EmbeddedSequences(embedded.tokens, [block])
 
 

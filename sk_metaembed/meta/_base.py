@@ -15,10 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._estimators import rollback_on_error
 from .._core._sklearn import fit_context
 from .._core._typing import Names
-from ..sequences import EmbeddedInputMixin, EmbeddedSequences, SequencesOutputMixin
+from ..sequences import (
+    Block,
+    EmbeddedInputMixin,
+    EmbeddedSequences,
+    SequencesOutputMixin,
+)
 from ..sequences._api import (
     block_dims,
-    block_without_copy,
     check_embedded,
     dimension_names,
 )
@@ -259,7 +263,7 @@ class BaseMetaEmbedding(BlocksTransformer):
             values, known = values
         else:
             known = np.logical_or.reduce([block.known for block in blocks])
-        return [block_without_copy(self.block_name, values, blocks[0].level, known)]
+        return [Block(self.block_name, values, blocks[0].level, known, copy=False)]
 
     def _set_out(self, outputs):
         self.dim_ = outputs[0].dim

@@ -9,7 +9,8 @@ from .._core._arrays import chunks, length_limit, row_norms, warn_of_long
 from .._core._sklearn import COUNT
 from .._core._typing import Names
 from ..pooling._api import sequence_blocks
-from ..sequences._api import block_without_copy, dimension_names
+from ..sequences import Block
+from ..sequences._api import dimension_names
 from ._base import BlocksTransformer
 from ._linear import column_signs
 
@@ -120,7 +121,7 @@ class BlockPCA(BlocksTransformer):
             # With a matrix product, rounding would depend on the other rows.
             values[rows] = np.einsum("ij,kj->ik", centered, components)
         values[~block.known] = 0
-        return block_without_copy(block.name, values, "sequence", block.known)
+        return Block(block.name, values, "sequence", block.known, copy=False)
 
 
 def principal_components(values, n_components):

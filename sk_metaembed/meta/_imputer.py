@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core._arrays import row_product
 from .._core._sklearn import COUNT, POSITIVE, StrOptions
-from ..sequences._api import block_without_copy
+from ..sequences import Block
 from ._base import BlocksTransformer
 from ._linear import known_matrix, nonzero_matrix, source_rows
 from ._neighbors import mean_prediction, neighbor_fill, shared_counts, shared_rows
@@ -213,4 +213,4 @@ def _filled_block(block, rows, values):
         return block
     filled, known = block.values.astype(np.float32), block.known.copy()
     filled[rows], known[rows] = values, True
-    return block_without_copy(block.name, filled, block.level, known)
+    return Block(block.name, filled, block.level, known, copy=False)

@@ -107,7 +107,7 @@ class StackRows:
     @cached_property
     def _means(self):
         tokens, blocks = self.sequences.tokens, self.sequences.blocks
-        return {block.name: mean_vectors(tokens, block) for block in blocks}
+        return {block.name: mean_vectors(tokens, block)[0] for block in blocks}
 
     def vectors(self, view):
         """Return the vectors of each source, (n_rows, n_features), by its name."""

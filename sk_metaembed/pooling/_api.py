@@ -1,3 +1,3 @@
 """Names that other subpackages may use, in addition to the public ones."""
 
-from ._pooling import mean_vectors, sequence_blocks
+from ._bags import mean_vectors, sequence_blocks

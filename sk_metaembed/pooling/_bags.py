@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core._arrays import offsets_of
 from .._kernels._compiled import in_threads, use_compiled
 from .._kernels._row_sums import (
     SECONDS_PER_SUM,
@@ -13,6 +14,7 @@ from .._kernels._row_sums import (
     sum_rows,
     total_of,
 )
+from ..sequences import Block
 
 _SECONDS_PER_SEQUENCE, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy
 _ENTRIES_PER_THREAD = 1 << 20  # with less work, starting a thread does not pay off
@@ -44,21 +46,41 @@ def block_bags(tokens, block):
     if block.level == "token":
         dtype = np.int32 if tokens.n_tokens < 2**31 else np.int64
         rows = np.arange(tokens.n_tokens, dtype=dtype)
-    known = True if block.known.all() else block.known[rows]
-    rows, offsets, divisors = _known_rows(rows, tokens.offsets, known)
+    offsets = tokens.offsets
+    if not block.known.all():
+        known = block.known[rows]
+        rows, offsets = rows[known], offsets_of(known)[offsets]
+    divisors = np.maximum(np.diff(offsets), 1).astype(np.float64)
     codes = rows if block.level == "type" else tokens.codes[rows]
     table, index = block._table_rows
     rows = rows if index is None else index[rows]
     return Bags(table, rows, offsets, None, divisors, codes)
 
 
-def _known_rows(rows, offsets, known):
-    """Return the known rows, their offsets, and the number of rows per bag, or 1."""
-    if not np.all(known):
-        before = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum(known, out=before[1:])
-        rows, offsets = rows[known], before[offsets]
-    return rows, offsets, np.maximum(np.diff(offsets), 1).astype(np.float64)
+def sequence_blocks(embedded):
+    """Return the blocks of an EmbeddedSequences at level "sequence".
+
+    Vectors of words are averaged as by `Pooling`. A sequence is known to a source if
+    one of its words is.
+    """
+    blocks = []
+    for block in embedded.blocks:
+        means, known = mean_vectors(embedded.tokens, block)
+        blocks.append(Block(block.name, means, "sequence", known, copy=False))
+    return blocks
+
+
+def mean_vectors(tokens, block):
+    """Return the mean of each sequence, float32 (n_sequences, dim), and if it is known.
+
+    The mean of float32 numbers does not exceed float32.
+    """
+    if block.level == "sequence":
+        return block.values.astype(np.float32, copy=False), block.known
+    bags = block_bags(tokens, block)
+    means = np.zeros((len(tokens), block.dim), dtype=np.float32)
+    run_kernel("sum_rows", bags, (None, bags.divisors), means, 0)
+    return means, bags.lengths > 0
 
 
 def run_kernel(name, bags, arguments, out, column):

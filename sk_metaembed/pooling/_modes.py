@@ -29,25 +29,21 @@ class Part(NamedTuple):
 def mode_parts(mode, powers, n_coefficients, window_size):
     """Return the list of Parts of a mode."""
     if mode == "power-means":
-        return [_power_part(power) for power in powers]
+        # With m the weighted mean of ``x**power``, the power mean is ``sign(m) *
+        # |m|**(1 / power)``, which is real for a negative mean of an odd power.
+        kinds = {1: "mean", math.inf: "max", -math.inf: "min"}
+        return [
+            Part(f"power{power:g}", kinds[power])
+            if power in kinds
+            else Part(f"power{power:g}", "power", (int(power),))
+            for power in powers
+        ]
     if mode == "dct":
         coefficients = range(n_coefficients)
         return [Part(f"dct{k}", "dct", (k, n_coefficients)) for k in coefficients]
     if mode == "hierarchical":
         return [Part(mode, mode, (window_size,))]
     return [Part(mode, mode)]
-
-
-def _power_part(power):
-    """Return the Part of a power mean, for a power from 1 to 7 or +-infinity.
-
-    With m the weighted mean of ``x**power``, the result is ``sign(m) * |m|**(1 /
-    power)``, which is real for a negative mean of an odd power.
-    """
-    plain = {1: "mean", math.inf: "max", -math.inf: "min"}
-    if power in plain:
-        return Part(f"power{power:g}", plain[power])
-    return Part(f"power{power:g}", "power", (int(power),))
 
 
 def write_part(part, bags, out, column):

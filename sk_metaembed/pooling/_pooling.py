@@ -18,8 +18,8 @@ from .._core._estimators import is_real, rollback_on_error
 from .._core._sklearn import COUNT, POSITIVE, StrOptions, fit_context
 from .._core._typing import Names
 from ..sequences import Block, EmbeddedInputMixin, EmbeddedSequences
-from ..sequences._api import block_dims, block_without_copy, check_embedded, look_up
-from ._bags import block_bags, run_kernel
+from ..sequences._api import block_dims, check_embedded, look_up
+from ._bags import block_bags
 from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors, write_part
 
 
@@ -267,7 +267,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
             self._warn_of_no_effect(X)
         options = self.powers, self.n_coefficients, self.window_size
         self.dims_in_ = block_dims(X)
-        self._sequence_blocks = _sequence_level(X)
+        self._sequence_blocks = [b.name for b in X.blocks if b.level == "sequence"]
         self._has_indicator = self.add_indicator
         self._weighting = self.weights
         self._fitted_parts = [
@@ -329,19 +329,39 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = check_embedded(X, self.dims_in_)
-        self._check_levels(X)
-        out = np.zeros((len(X), self._n_columns()), dtype=np.float32)
+        at_sequence_level = [b.name for b in X.blocks if b.level == "sequence"]
+        if at_sequence_level != self._sequence_blocks:
+            raise ValueError(
+                f"was fitted with the blocks {self._sequence_blocks} at level "
+                f"'sequence'; got {at_sequence_level}, which would give other columns. "
+                "Pass the output of the same sources, or call fit."
+            )
+        n_parts = len(self._fitted_parts)
+        n_columns = sum(
+            block.dim * (1 if block.level == "sequence" else n_parts)
+            for block in X.blocks
+        )
+        out = np.zeros((len(X), n_columns + self._has_indicator), dtype=np.float32)
         column = 0
         with np.errstate(over="ignore"):  # overflow is reported with its row below
             for block in X.blocks:
                 if block.level == "sequence":
                     out[:, column : column + block.dim] = block.values
-                else:
-                    self._pool(X.tokens, block, out, column)
-                column += block.dim * len(self._labels(block.name))
+                    column += block.dim
+                    continue
+                bags = self._bags(X.tokens, block)
+                for part in self._fitted_parts:
+                    write_part(part, bags, out, column)
+                    column += block.dim
         if self._has_indicator and X.tokens.missing is not None:
             out[:, column] = X.tokens.missing
-        _check_finite(out)
+        overflowing = infinite_rows(out)
+        if len(overflowing):
+            raise ValueError(
+                f"The pooled vector of row {overflowing[0]} exceeds float32 (and "
+                f"those of {len(overflowing) - 1} more rows). Scale the vectors, for "
+                'example with preprocess="unit" of the source.'
+            )
         return out
 
     def get_feature_names_out(self, input_features: object = None) -> Names:
@@ -359,39 +379,15 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
             ``add_indicator=True`` the last name is "missing".
         """
         check_is_fitted(self)
-        names = [
-            f"{label}__{i}"
-            for name, dim in self.dims_in_.items()
-            for label in self._labels(name)
-            for i in range(dim)
-        ]
+        names = []
+        for name, dim in self.dims_in_.items():
+            labels = [f"{name}__{part.label}" for part in self._fitted_parts]
+            if name in self._sequence_blocks:
+                labels = [name]
+            names += [f"{label}__{i}" for label in labels for i in range(dim)]
         if self._has_indicator:
             names.append("missing")
         return np.array(names, dtype=object)
-
-    def _labels(self, name):
-        """Return the label of each part of a block, in order."""
-        if name in self._sequence_blocks:
-            return [name]
-        return [f"{name}__{part.label}" for part in self._fitted_parts]
-
-    def _n_columns(self):
-        sizes = [dim * len(self._labels(name)) for name, dim in self.dims_in_.items()]
-        return sum(sizes) + self._has_indicator
-
-    def _check_levels(self, X):
-        if _sequence_level(X) != self._sequence_blocks:
-            raise ValueError(
-                f"was fitted with the blocks {sorted(self._sequence_blocks)} "
-                f"at level 'sequence'; got {sorted(_sequence_level(X))}, which would "
-                "give other columns. Pass the output of the same sources, or call fit."
-            )
-
-    def _pool(self, tokens, block, out, column):
-        """Write the parts of a block from `column` on."""
-        bags = self._bags(tokens, block)
-        for i, part in enumerate(self._fitted_parts):
-            write_part(part, bags, out, column + i * block.dim)
 
     def _bags(self, tokens, block):
         bags = block_bags(tokens, block)
@@ -481,57 +477,3 @@ def _check_powers(powers):
             f"powers must contain distinct integers from 1 to {LARGEST_POWER}, inf or "
             f"-inf, and not be empty; got {powers!r}."
         )
-
-
-def _sequence_level(X):
-    return {block.name for block in X.blocks if block.level == "sequence"}
-
-
-def _check_finite(out):
-    overflowing = infinite_rows(out)
-    if len(overflowing):
-        raise ValueError(
-            f"The pooled vector of row {overflowing[0]} exceeds float32 (and "
-            f"those of {len(overflowing) - 1} more rows). Scale the vectors, for "
-            'example with preprocess="unit" of the source.'
-        )
-
-
-def sequence_blocks(embedded):
-    """Return the blocks of an EmbeddedSequences at level "sequence".
-
-    Vectors of words are averaged as by `Pooling`. A sequence is known to a source if
-    one of its words is.
-    """
-    tokens = embedded.tokens
-    return [
-        block_without_copy(
-            block.name,
-            mean_vectors(tokens, block),
-            "sequence",
-            _known_sequences(tokens, block),
-        )
-        for block in embedded.blocks
-    ]
-
-
-def mean_vectors(tokens, block):
-    """Return the means of a block's vectors by sequence, float32 (n_sequences, dim)."""
-    if block.level == "sequence":
-        return block.values.astype(np.float32, copy=False)
-    means = np.zeros((len(tokens), block.dim), np.float32)
-    bags = block_bags(tokens, block)
-    with np.errstate(over="ignore"):
-        run_kernel("sum_rows", bags, (None, bags.divisors), means, 0)
-    _check_finite(means)
-    return means
-
-
-def _known_sequences(tokens, block):
-    if block.level == "sequence":
-        return block.known
-    is_known = block.known if block.level == "token" else block.known[tokens.codes]
-    used, known = np.flatnonzero(tokens.lengths), np.zeros(len(tokens), dtype=bool)
-    if len(used):
-        known[used] = np.logical_or.reduceat(is_known, tokens.offsets[used])
-    return known

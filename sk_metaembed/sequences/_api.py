@@ -1,6 +1,6 @@
 """Names that other subpackages may use, in addition to the public ones."""
 
-from ._block import LEVELS, block_of_table, block_without_copy
+from ._block import LEVELS, block_of_table
 from ._columns import distinct_cells, read_columns, refuse_other_rows, rows_of_cells
 from ._equal_rows import equal_rows
 from ._html import display_word

@@ -36,6 +36,9 @@ class Block(Immutable):
     known : array-like of bool, shape (n_rows,), default=None
         Which rows have a vector. None means all. No step combines, pools, attends to or
         learns from unknown rows.
+    copy : bool, default=True
+        Whether to copy the arrays. False is for arrays that the caller will not use
+        again.
 
     Attributes
     ----------
@@ -90,55 +93,46 @@ class Block(Immutable):
         values: ArrayLike,
         level: Level,
         known: ArrayLike | None = None,
+        *,
+        copy: bool = True,
     ) -> None:
-        floats = _as_floats(name, values, immutable)
-        mask = np.ones(len(floats), bool) if known is None else np.array(known, bool)
-        self._check_and_set(name, floats, level, mask)
+        floats = _as_floats(name, values, immutable if copy else np.asarray)
+        if known is None:
+            mask = np.ones(len(floats), bool)
+        else:
+            mask = np.array(known, bool) if copy else np.asarray(known, bool)
+        _check_shapes(name, floats, level, mask)
+        unknown = np.flatnonzero(~mask)
+        if any(floats[unknown[part]].any() for part in chunks(len(unknown))):
+            floats = np.array(floats)  # only here: most values are zeros already
+            floats[unknown] = 0
+        bad = infinite_rows(floats)
+        if len(bad):
+            raise ValueError(
+                f"Block {name!r}: values must be finite, but {len(bad)} rows hold NaN "
+                f"or infinity, the first is row {bad[0]}. Replace them, or mark the "
+                "rows as unknown (known=False)."
+            )
+        table_rows = read_only(floats), None
+        self._assign(name=name, level=level, known=mask, _table_rows=table_rows)
 
     @classmethod
-    def _without_copy(cls, name, values, level, known):
-        """Build from arrays that the caller will not use again: checked, not copied."""
-        self = cls.__new__(cls)
-        self._check_and_set(
-            name, _as_floats(name, values), level, np.asarray(known, bool)
-        )
-        return self
+    def _of_table(cls, name, table, level, known, rows=None):
+        """Build from checked arrays: a table of values, or `rows` of it.
 
-    def _check_and_set(self, name, values, level, known):
-        _check_shapes(name, values, level, known)
-        values = _zero_unknown(values, known)
-        _check_finite(name, values)
-        self._set(name, values, level, known)
-
-    def _set(self, name, values, level, known, rows=None):
-        self._assign(
-            name=name,
-            _table_rows=(read_only(values), rows),
-            level=level,
-            known=read_only(known),
-        )
-
-    @classmethod
-    def _from_unchecked(cls, name, values, level, known, rows=None):
-        """Build from checked arrays; `values` is a table if there are `rows` of it."""
-        self = cls.__new__(cls)
-        self._set(name, values, level, known, rows)
-        return self
-
-    @classmethod
-    def _of_table(cls, name, table, rows, level):
-        """Build from rows of a table, which are gathered when `values` is read.
-
-        The table is read-only and finite, float32 or float16. Row -1 stands for an
-        unknown vector, zeros.
+        Rows of a table are gathered when `values` is read. Row -1 is unknown, zeros.
         """
-        return cls._from_unchecked(name, table, level, rows >= 0, read_only(rows))
+        self = cls.__new__(cls)
+        rows = None if rows is None else read_only(rows)
+        table_rows = read_only(table), rows
+        self._assign(name=name, level=level, known=known, _table_rows=table_rows)
+        return self
 
     def __reduce__(self):
         # A copy: a read-only view would be pickled together with its writable base.
         # A memory map is left to the pickler: joblib's passes the file by name.
         values = self.values
-        return type(self)._from_unchecked, (
+        return type(self)._of_table, (
             self.name,
             values if is_temp_memmap(values) else np.array(values),
             self.level,
@@ -201,8 +195,9 @@ class Block(Immutable):
             # Unknown rows of a memory map are zeros, like row -1 of a table.
             own_rows = np.where(self.known, np.arange(len(table)), -1)
         if own_rows is not None:
-            return self._of_table(self.name, table, own_rows[rows], level)
-        return self._from_unchecked(self.name, table[rows], level, self.known[rows])
+            own_rows = own_rows[rows]
+            return self._of_table(self.name, table, level, own_rows >= 0, own_rows)
+        return self._of_table(self.name, table[rows], level, self.known[rows])
 
     def _at(self, positions):
         """Return the values of some rows, without gathering the others."""
@@ -225,7 +220,7 @@ class Block(Immutable):
             Shares its arrays with this one.
         """
         table, rows = self._table_rows
-        return self._from_unchecked(name, table, self.level, self.known, rows)
+        return self._of_table(name, table, self.level, self.known, rows)
 
     def __eq__(self, other):
         if not isinstance(other, Block):
@@ -256,7 +251,7 @@ def _gathered(table, rows):
     return values
 
 
-def _as_floats(name, values, take=np.asarray):
+def _as_floats(name, values, take):
     try:
         values = np.asarray(np.ma.filled(values, np.nan))
         if values.dtype in (np.float32, np.float16):
@@ -291,26 +286,5 @@ def _check_shapes(name, values, level, known):
         )
 
 
-def _zero_unknown(values, known):
-    """Return the values with zeros in the unknown rows."""
-    unknown = np.flatnonzero(~known)
-    if any(values[unknown[part]].any() for part in chunks(len(unknown))):
-        values = np.array(values)  # copied only here: most values are zeros already
-        values[unknown] = 0
-    return values
-
-
-def _check_finite(name, values):
-    bad = infinite_rows(values)
-    if len(bad):
-        raise ValueError(
-            f"Block {name!r}: values must be finite, but {len(bad)} rows hold NaN or "
-            f"infinity, the first is row {bad[0]}. Replace them, or mark the rows as "
-            "unknown (known=False)."
-        )
-
-
-# Constructors for arrays that the caller will not use again: the first checks them, the
-# second does not.
-block_without_copy = Block._without_copy
+# A constructor for arrays that are checked and that the caller will not use again.
 block_of_table = Block._of_table

@@ -96,8 +96,32 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
             raise TypeError(
                 f"blocks must be a list of Block, got a single one: [{blocks.name}]."
             )
-        self._assign(tokens=tokens, blocks=tuple(blocks))
-        _check_blocks(self, self.blocks)
+        blocks = tuple(blocks)
+        if not blocks:
+            raise ValueError("EmbeddedSequences needs at least one block, got none.")
+        wrong = [b for b in blocks if not isinstance(b, Block)]
+        if wrong:
+            raise TypeError(f"blocks must hold Block, got {type(wrong[0]).__name__}.")
+        names = [block.name for block in blocks]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise ValueError(
+                f"Block names must be distinct, but {repeated} occur more than once. "
+                "Rename a source, for example in EmbeddingUnion's list of pairs."
+            )
+        n_rows = {
+            "type": tokens.n_types,
+            "token": tokens.n_tokens,
+            "sequence": len(tokens),
+        }
+        for block in blocks:
+            if block.n_rows != n_rows[block.level]:
+                raise ValueError(
+                    f"Block {block.name!r} is at level {block.level!r} and must have "
+                    f"{n_rows[block.level]} rows, one per {block.level}; it has "
+                    f"{block.n_rows}."
+                )
+        self._assign(tokens=tokens, blocks=blocks)
 
     def __reduce__(self):
         return type(self), (self.tokens, self.blocks)
@@ -301,32 +325,3 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
 
     def _repr_html_(self):
         return embedded_html(self)
-
-
-def n_rows_at(tokens, level):
-    """Return the number of rows that a block of a level has."""
-    if level == "sequence":
-        return len(tokens)
-    return tokens.n_types if level == "type" else tokens.n_tokens
-
-
-def _check_blocks(embedded, blocks):
-    if not blocks:
-        raise ValueError("EmbeddedSequences needs at least one block, got none.")
-    wrong = [b for b in blocks if not isinstance(b, Block)]
-    if wrong:
-        raise TypeError(f"blocks must hold Block, got {type(wrong[0]).__name__}.")
-    names = embedded.names
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ValueError(
-            f"Block names must be distinct, but {repeated} occur more than once. "
-            "Rename a source, for example in EmbeddingUnion's list of pairs."
-        )
-    for block in blocks:
-        expected = n_rows_at(embedded.tokens, block.level)
-        if block.n_rows != expected:
-            raise ValueError(
-                f"Block {block.name!r} is at level {block.level!r} and must have "
-                f"{expected} rows, one per {block.level}; it has {block.n_rows}."
-            )

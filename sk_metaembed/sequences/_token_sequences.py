@@ -35,11 +35,6 @@ class RowInfo(NamedTuple):
     prepare: Callable | None = None  # original texts -> the texts that were split
     locate: Callable | None = None  # such a text and its tokens -> their spans
 
-    def take(self, rows):
-        """Return the information on some rows, by number."""
-        taken = (None if values is None else values[rows] for values in self[:3])
-        return RowInfo(*taken, *self[3:])
-
 
 NO_INFO = RowInfo()
 
@@ -145,22 +140,15 @@ class TokenSequences(Rows[list[str]]):
         # After the check: a code of more than 32 bits would wrap around to another.
         rows = rows.astype(np.int32, copy=False)
         table = np.fromiter(map(plain_str, table), object, len(table))
-        row_info = _info_of_index(index, len(bounds) - 1)
-        self._set(table, rows, bounds.astype(np.int64, copy=False), row_info)
-
-    def _set(self, types, codes, offsets, row_info):
-        self._assign(
-            types=read_only(types),
-            codes=read_only(codes),
-            offsets=read_only(offsets),
-            _row_info=row_info,
-        )
+        bounds = bounds.astype(np.int64, copy=False)
+        row_info = RowInfo(index=_checked_index(index, len(bounds) - 1))
+        self._assign(types=table, codes=rows, offsets=bounds, _row_info=row_info)
 
     @classmethod
     def _from_unchecked(cls, types, codes, offsets, row_info=NO_INFO):
         """Build without checks, from arrays that fit together."""
         self = cls.__new__(cls)
-        self._set(types, codes, offsets, row_info)
+        self._assign(types=types, codes=codes, offsets=offsets, _row_info=row_info)
         return self
 
     def _with_row_info(self, **info):
@@ -206,10 +194,13 @@ class TokenSequences(Rows[list[str]]):
             If a row is a single str or not iterable, or a token is not a str.
         """
         lists = (_as_list(row, i) for i, row in enumerate(sequences))
-        return cls._from_unchecked_lists(lists, index)
+        tokens = cls._from_unchecked_lists(lists)
+        if index is None:
+            return tokens
+        return tokens._with_row_info(index=_checked_index(index, len(tokens)))
 
     @classmethod
-    def _from_unchecked_lists(cls, lists, index=None):
+    def _from_unchecked_lists(cls, lists):
         """Build from an iterator of lists of plain str."""
         places: defaultdict[str, int] = defaultdict()
         places.default_factory = places.__len__
@@ -222,8 +213,7 @@ class TokenSequences(Rows[list[str]]):
             codes.append(np.fromiter(own, np.int32))
         types = np.fromiter(places, object, len(places))
         offsets = offsets_of(np.array(lengths, dtype=np.int64))
-        row_info = _info_of_index(index, len(lengths))
-        return cls._from_unchecked(types, np.concatenate(codes), offsets, row_info)
+        return cls._from_unchecked(types, np.concatenate(codes), offsets)
 
     def __reduce__(self):
         return type(self)._from_unchecked, (
@@ -360,10 +350,10 @@ class TokenSequences(Rows[list[str]]):
 
     def _take(self, rows):
         positions, offsets = gather_index(self.offsets, rows)
-        row_info = self._row_info.take(rows)
-        return self._from_unchecked(
-            self.types, self.codes[positions], offsets, row_info
-        )
+        info = self._row_info
+        taken = (None if values is None else values[rows] for values in info[:3])
+        info = RowInfo(*taken, *info[3:])
+        return self._from_unchecked(self.types, self.codes[positions], offsets, info)
 
     def __eq__(self, other):
         if not isinstance(other, TokenSequences):
@@ -423,10 +413,10 @@ class TokenSequences(Rows[list[str]]):
         return tokens_html(self)
 
 
-def _info_of_index(index, n_rows):
-    """Return a RowInfo with an index, or raise a ValueError unless it has n_rows."""
+def _checked_index(index, n_rows):
+    """Return labels as a pandas Index, or raise a ValueError unless it has n_rows."""
     if index is None:
-        return NO_INFO
+        return None
     if not hasattr(index, "get_indexer"):
         import pandas as pd
 
@@ -436,7 +426,7 @@ def _info_of_index(index, n_rows):
             f"index must have one label per sequence: got {len(index)} labels for "
             f"{n_rows} sequences."
         )
-    return RowInfo(index=index)
+    return index
 
 
 def _as_list(sequence, i):

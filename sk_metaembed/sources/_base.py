@@ -22,7 +22,6 @@ from .._io._temp_memmap import is_temp_memmap, memmap_zeros
 from ..sequences import Block, EmbeddedSequences, SequencesOutputMixin, check_tokens
 from ..sequences._api import (
     MISSING_CONSTRAINT,
-    block_without_copy,
     count_missing,
     dimension_names,
     tokens_from_unchecked,
@@ -323,7 +322,7 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
             values = memmap_zeros(block.values.shape, np.float32, name)
         values = preprocessing.apply(block.values, out=values)
         values[~block.known] = block.values[~block.known]
-        return block_without_copy(block.name, values, block.level, block.known)
+        return Block(block.name, values, block.level, block.known, copy=False)
 
     def _check_dims(self, blocks):
         dims = {block.name: block.dim for block in blocks}

@@ -11,8 +11,8 @@ from sklearn.utils import check_consistent_length
 
 from .._core._sklearn import HasMethods, safe_indexing
 from .._pipelines import flat_steps
-from ..sequences import EmbeddedSequences
-from ..sequences._api import block_without_copy, explained_token_errors
+from ..sequences import Block, EmbeddedSequences
+from ..sequences._api import explained_token_errors
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from ._sentences import nonempty_texts
 
@@ -152,7 +152,7 @@ class EstimatorEmbedding(BaseEmbedding):
         if len(filled):
             values[filled], known[filled] = rows, True
             values[:, self._beyond_rank] = 0
-        return block_without_copy(self.block_name, values, "sequence", known)
+        return Block(self.block_name, values, "sequence", known, copy=False)
 
     def _input(self, tokens):
         """Return the rows of nonempty sequences, and the estimator's input for them."""

@@ -13,7 +13,7 @@ from .._core._errors import short_repr
 from .._core._sklearn import COUNT, StrOptions
 from .._core._typing import StrPath
 from .._io._atomic import exclusive_lock
-from ..sequences._api import block_without_copy
+from ..sequences import Block
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from ._cache import SentenceCache
 from ._fingerprint import fingerprint_of
@@ -184,7 +184,7 @@ class FunctionEmbedding(BaseEmbedding):
                 if self._level == "token":
                     rows = slice(tokens.offsets[i], tokens.offsets[i + 1])
                 values[rows], known[rows] = result, True
-        return block_without_copy(self.block_name, values, self._level, known)
+        return Block(self.block_name, values, self._level, known, copy=False)
 
     def _distinct(self, tokens):
         """Return the places of each distinct entry, and the entries as sentences."""

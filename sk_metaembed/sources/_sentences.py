@@ -12,7 +12,7 @@ import numpy as np
 
 from .._core._arrays import gather_index, offsets_of
 from .._io._temp_memmap import memmap_zeros
-from ..sequences._api import block_without_copy
+from ..sequences import Block
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class SentenceRows:
     def blocks(self):
         """Return one Block per kind."""
         return [
-            block_without_copy(kind.name, values, kind.level, known)
+            Block(kind.name, values, kind.level, known, copy=False)
             for kind, (values, known) in zip(self.kinds, self.results, strict=True)
         ]
 

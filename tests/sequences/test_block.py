@@ -98,7 +98,7 @@ def test_a_block_of_a_table_gathers_on_access():
     table.flags.writeable = False
     rows = np.array([5, -1, 0, 5], dtype=np.int32)
     expected = Block("s", [[10, 11], [0, 0], [0, 1], [10, 11]], "type", rows >= 0)
-    block = Block._of_table("s", table, rows, "type")
+    block = Block._of_table("s", table, "type", rows >= 0, rows)
     taken, renamed = block.take(np.array([3, 1]), level="token"), block.rename("t")
     assert (block.dim, block.n_rows, block.known_share) == (2, 4, 0.75)
     assert repr(block) == repr(expected)

@@ -31,7 +31,8 @@ def test_page_shows_numbers_blocks_and_rows(embedded):
 
 def test_html_does_not_gather_vectors():
     table = np.ones((10, 5), dtype=np.float32)
-    block = Block._of_table("mapped", table, np.array([3, -1, 5]), "type")
+    rows = np.array([3, -1, 5])
+    block = Block._of_table("mapped", table, "type", rows >= 0, rows)
     embedded = EmbeddedSequences(TokenSequences.from_lists([["a", "b", "c"]]), [block])
     assert "mapped" in embedded._repr_html_()
     assert block._table_rows[1] is not None

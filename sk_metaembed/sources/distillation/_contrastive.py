@@ -13,7 +13,6 @@ from ..._core._sklearn import COUNT, POSITIVE, Interval
 from ..._core._typing import RandomState, StrPath
 from ..._targets import LabelTarget, check_target, check_two_classes
 from ..._training._device import resolve_device
-from ...sequences._api import block_without_copy
 from .._base import BaseEmbedding, Preprocess, warn_of_long_texts
 from .._loaded_encoder import ModelParameterMixin
 from ..trainable._transformer import SentencePieces, TransformerSpec, set_text_pooling
@@ -303,9 +302,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     def _named(self, embedded):
         """Return the encoder's block under the name of this source."""
         [block] = embedded.blocks
-        return block_without_copy(
-            self.block_name, block.values, "sequence", block.known
-        )
+        return block.rename(self.block_name)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

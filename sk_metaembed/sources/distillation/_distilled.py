@@ -13,10 +13,9 @@ from ..._core._arrays import inverse_norms, normalize_rows, row_product
 from ..._core._errors import prefix_input_errors
 from ..._core._sklearn import COUNT, POSITIVE, SHARE, HasMethods
 from ..._core._typing import RandomState, Texts
-from ...sequences import EmbeddedSequences, TokenSequences, check_tokens
+from ...sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
 from ...sequences._api import (
     Ngrams,
-    block_without_copy,
     explained_token_errors,
     learn_ngrams,
     ngram_weights,
@@ -365,7 +364,7 @@ class DistilledEmbedding(BaseEmbedding):
 
     def _embed(self, tokens):
         values, known = self.student_.predict(tokens, self._base_vectors(tokens))
-        return block_without_copy(self.block_name, values, "sequence", known)
+        return Block(self.block_name, values, "sequence", known, copy=False)
 
     def _saved_attributes(self):
         """Return the attributes that files contain."""

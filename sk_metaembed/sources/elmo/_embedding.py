@@ -13,10 +13,9 @@ from ..._core._sklearn import StrOptions, fit_context
 from ..._core._typing import StrPath, Texts
 from ..._io._handle import shared
 from ..._training._device import resolve_device
-from ...sequences import check_tokens
+from ...sequences import Block, check_tokens
 from ...sequences._api import (
     block_of_table,
-    block_without_copy,
     count_missing,
     tokens_from_unchecked,
 )
@@ -294,8 +293,9 @@ class ElmoEmbedding(ContextualEmbedding):
         (block,) = sentence_blocks(cache, rows, compute.words, slice_tokens=8192)
         table = np.tile(block.values, (1, 2))  # both directions begin with the words
         if tokens.texts is None:
-            return block_without_copy("layer0", table, "type", block.known)
+            return Block("layer0", table, "type", block.known, copy=False)
         means = [table[list(group)].mean(axis=0) for group in aligned.groups]
         # A table must not be empty, so a row of zeros serves texts without words.
         table = np.vstack([table, *means, np.zeros(table.shape[1], np.float32)])
-        return block_of_table("layer0", table, aligned.rows, "token")
+        known = aligned.rows >= 0
+        return block_of_table("layer0", table, "token", known, aligned.rows)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from ..._core._sklearn import COUNT, HasMethods, StrOptions
 from ..._core._typing import StrPath
 from ..._io._handle import shared
-from ...sequences._api import block_without_copy
+from ...sequences import Block
 from .._base import BaseEmbedding, Preprocess
 from .._fingerprint import fingerprint_of
 from .._loaded_encoder import ModelParameterMixin
@@ -230,10 +230,10 @@ class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
         model = self._model
         if output == "words":
             values, known = model.embed_words(tokens.types.tolist())
-            return block_without_copy(self.block_name, values, "type", known)
+            return Block(self.block_name, values, "type", known, copy=False)
         if tokens.texts is None:
             texts = [" ".join(words) for words in tokens.to_list()]
         else:
             texts = tokens.texts.tolist()
         values, known = model.embed_texts(texts, max_length, prompt)
-        return block_without_copy(self.block_name, values, "sequence", known)
+        return Block(self.block_name, values, "sequence", known, copy=False)

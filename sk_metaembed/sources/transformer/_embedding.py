@@ -15,7 +15,7 @@ from ..._core._sklearn import COUNT, HasMethods, StrOptions
 from ..._core._typing import StrPath
 from ..._io._handle import shared
 from ..._training._device import resolve_device
-from ...sequences._api import block_without_copy
+from ...sequences import Block
 from .._base import Preprocess, coverage, is_first
 from .._contextual import ContextualEmbedding, sentence_blocks
 from .._fingerprint import fingerprint_of
@@ -442,7 +442,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
             values, known = static_vectors(
                 self._model, self._aligner, words, self._spec.subword
             )
-            blocks.append(block_without_copy("static", values, "type", known))
+            blocks.append(Block("static", values, "type", known, copy=False))
         return blocks
 
     def _contextual(self, tokens):

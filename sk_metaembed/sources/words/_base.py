@@ -6,7 +6,8 @@ import numpy as np
 
 from ..._core._arrays import is_immutable
 from ..._core._sklearn import StrOptions
-from ...sequences._api import block_of_table, block_without_copy, canonical_words
+from ...sequences import Block
+from ...sequences._api import block_of_table, canonical_words
 from .._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, shares_known
 
 OOV: TypeAlias = Literal["zero", "mean", "subword", "error"]
@@ -184,7 +185,7 @@ class BaseWordEmbedding(BaseEmbedding):
             and (known.all() or self._oov_mean is None)
         )
         if is_unchanged:
-            return block_of_table(self.block_name, table, lookup.rows, "type")
+            return block_of_table(self.block_name, table, "type", known, lookup.rows)
         # mode="clip" reads row 0 for absent words and is several times faster than the
         # default on a memory-mapped table.
         if len(table):
@@ -200,7 +201,7 @@ class BaseWordEmbedding(BaseEmbedding):
             if self._oov_mean is not None:
                 values[~known] = self._oov_mean
                 known = np.ones_like(known)
-        return block_without_copy(self.block_name, values, "type", known)
+        return Block(self.block_name, values, "type", known, copy=False)
 
 
 def _words(words, form="NFC"):

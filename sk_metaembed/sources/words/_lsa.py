@@ -11,7 +11,8 @@ from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
 
 from ..._core._sklearn import COUNT
-from ...sequences._api import block_without_copy, canonical_words, look_up, word_counts
+from ...sequences import Block
+from ...sequences._api import canonical_words, look_up, word_counts
 from .._base import BaseEmbedding, Preprocess, no_tokens_error
 
 if TYPE_CHECKING:
@@ -146,8 +147,8 @@ class LSAEmbedding(BaseEmbedding):
 
     def _embed(self, tokens):
         weights, known = self._weights(*self._counts(tokens))
-        return block_without_copy(
-            self.block_name, weights @ self.components_.T, "sequence", known
+        return Block(
+            self.block_name, weights @ self.components_.T, "sequence", known, copy=False
         )
 
     def _words(self, tokens):
