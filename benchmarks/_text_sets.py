@@ -19,7 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from _data import data_path, load_sst2, load_trump_tweets, load_vectors
+from _data import (
+    data_path,
+    load_food_reviews,
+    load_sst2,
+    load_trump_tweets,
+    load_vectors,
+)
 from _home_commands import home_commands
 from _wheels import wheel_file
 
@@ -34,11 +40,9 @@ from sk_metaembed import (
 )
 from sk_metaembed.datasets import (
     encoder_path,
-    fetch_sick,
-    fetch_sts_benchmark,
+    fetch_sentence_pairs,
     load_bbc_news,
     load_birds,
-    load_food_reviews,
     load_glove_6b_50d,
 )
 
@@ -249,7 +253,7 @@ def _imdb():
 
 
 def _food():
-    data = load_food_reviews("all")
+    data = load_food_reviews()
     return data.data["review"].tolist(), data.target.to_numpy(), 4000
 
 
@@ -264,11 +268,10 @@ def _devices():
     return data.data["text"].tolist(), data.target.to_numpy(), None
 
 
-def _pairs(fetch):
-    X, y = fetch("train", return_X_y=True)
-    X_test, y_test = fetch("test", return_X_y=True)
-    texts = np.concatenate([np.asarray(X, object), np.asarray(X_test, object)])
-    return texts, [*y, *y_test], len(X)
+def _pairs(name, target):
+    train, test = (fetch_sentence_pairs(name, part) for part in ("train", "test"))
+    texts = np.concatenate([train.data, test.data])
+    return texts, [*train[target], *test[target]], len(train.data)
 
 
 def _table_texts(name, text, label):
@@ -342,7 +345,7 @@ _READERS = {
     "food": _food,
     "birds": _birds,
     "devices": _devices,
-    "sick": lambda: _pairs(fetch_sick),
-    "stsb": lambda: _pairs(fetch_sts_benchmark),
+    "sick": lambda: _pairs("sick", "labels"),
+    "stsb": lambda: _pairs("stsb", "target"),
     **{name: partial(_table_texts, *parts) for name, parts in _TABLES.items()},
 }

@@ -51,8 +51,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.datasets import (
     encoder_path,
-    fetch_sick,
-    fetch_sts_benchmark,
+    fetch_sentence_pairs,
     fetch_wnut17,
 )
 
@@ -115,11 +114,9 @@ def load(task, part):
         return Tokenizer(token_pattern=TREEBANK).transform(texts), data.target
     if task == "wnut17":
         return fetch_wnut17(part, return_X_y=True)
-    if task == "sick":
-        pairs, y = fetch_sick("trial" if part == "dev" else part, return_X_y=True)
-    else:
-        pairs, y = fetch_sts_benchmark(part, return_X_y=True)
-    return Tokenizer().transform([*pairs[:, 0], *pairs[:, 1]]), y
+    pairs = fetch_sentence_pairs(task, part)
+    y = pairs.labels if task == "sick" else pairs.target
+    return Tokenizer().transform([*pairs.data[:, 0], *pairs.data[:, 1]]), y
 
 
 @cache

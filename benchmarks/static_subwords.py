@@ -26,7 +26,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from _data import load_sst2, load_vectors
+from _data import load_food_reviews, load_sst2, load_vectors
 from _treebank import detokenized
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -43,13 +43,7 @@ from sk_metaembed import (
     Tokenizer,
     TransformerEmbedding,
 )
-from sk_metaembed.datasets import (
-    encoder_path,
-    fetch_sick,
-    fetch_sts_benchmark,
-    load_bbc_news,
-    load_food_reviews,
-)
+from sk_metaembed.datasets import encoder_path, fetch_sentence_pairs, load_bbc_news
 
 QUANTIZED = 4000  # rows of the quantized vocabulary
 REPEATS = 5
@@ -132,7 +126,7 @@ def sentence_transformers(folder):
 def corpora():
     """Return lists of texts by name."""
     news = load_bbc_news().data
-    reviews = load_food_reviews().data["review"].tolist()
+    reviews = load_food_reviews().data["review"][:4000].tolist()
     sentences = sst2_texts()["train"]
     mixed = list(dict.fromkeys([*news, *reviews, *sentences]))[:9000]
     return {
@@ -242,8 +236,7 @@ def accuracy(folders, rows, cache):
     print("|---|---|---|---|---|---|")
     sst2 = sst2_texts()
     targets = {part: load_sst2(part).target for part in sst2}
-    sick, sts = fetch_sick("test"), fetch_sts_benchmark("test")
-    rated = (sick.data, sick.scores), (sts.data, sts.target)
+    rated = [fetch_sentence_pairs(name, return_X_y=True) for name in ("sick", "stsb")]
     for name, make in encoders(folders, cache).items():
         if not any(row in name for row in rows):
             continue

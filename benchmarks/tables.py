@@ -31,7 +31,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from _data import load_tate, load_trump_tweets
+from _data import load_food_reviews, load_tate, load_trump_tweets
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import (
@@ -44,7 +44,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sk_metaembed import TransformerEmbedding, make_table_pipeline
-from sk_metaembed.datasets import encoder_path, load_birds, load_food_reviews
+from sk_metaembed.datasets import encoder_path, load_birds
 from sk_metaembed.inspection._source_comparison import interval
 
 DEVELOPMENT = ("ramen2022", "laptop_price", "babies", "googleplay", "craft_beers")
@@ -54,7 +54,7 @@ LEARNERS = ("boosting", "trees", "linear")
 PIP = {
     "birds": (load_birds, "classifier"),
     "tweets": (load_trump_tweets, "classifier"),
-    "food": (lambda: load_food_reviews("all"), "classifier"),
+    "food": (load_food_reviews, "classifier"),
     "tate": (load_tate, "regressor"),
 }
 

@@ -165,11 +165,8 @@ SUBPACKAGES = {
     "datasets": (
         "Data sets",
         {
-            "Tables, installed with pip": [
+            "Tables, texts and models, installed with pip": [
                 "load_birds",
-                "load_food_reviews",
-            ],
-            "Texts and models, installed with pip": [
                 "load_bbc_news",
                 "load_glove_6b_50d",
                 "encoder_path",
@@ -177,8 +174,7 @@ SUBPACKAGES = {
             "Read from files": ["load_conll"],
             "Downloaded once and cached": [
                 "fetch_wnut17",
-                "fetch_sick",
-                "fetch_sts_benchmark",
+                "fetch_sentence_pairs",
             ],
             "Evaluation sets, installed with gensim": [
                 "load_word_similarity",

@@ -19,17 +19,18 @@ import sys
 
 import pandas as pd
 
-from sk_metaembed.datasets import fetch_sick
+from sk_metaembed.datasets import fetch_sentence_pairs
 
 try:
-    train, trial, test = (fetch_sick(part) for part in ("train", "trial", "test"))
+    parts = [fetch_sentence_pairs("sick", part) for part in ("train", "dev", "test")]
 except OSError as error:  # neither files nor a network
     print(f"SICK is not available, so the example is skipped. {error}")
     sys.exit()
+train, dev, test = parts
 
-for (first, second), label in zip(train.data[:4], train.target[:4], strict=True):
+for (first, second), label in zip(train.data[:4], train.labels[:4], strict=True):
     print(f"{label:>13}: {first} / {second}")
-print(pd.Series(test.target).value_counts(normalize=True).round(3).to_string())
+print(pd.Series(test.labels).value_counts(normalize=True).round(3).to_string())
 
 # %%
 # One encoder for both sides
@@ -54,9 +55,9 @@ for features in (["u", "v"], ["absdiff", "product"], ["u", "v", "absdiff", "prod
         StandardScaler(),
         LogisticRegression(C=0.1, max_iter=2000),
     )
-    pipe.fit(train.data, train.target)
+    pipe.fit(train.data, train.labels)
     name = "GloVe, mean: " + ", ".join(features)
-    accuracy[name] = pipe.score(test.data, test.target)
+    accuracy[name] = pipe.score(test.data, test.labels)
     print(f"{accuracy[name]:.3f}  {name}")
 
 # %%
@@ -66,7 +67,7 @@ for features in (["u", "v"], ["absdiff", "product"], ["u", "v", "absdiff", "prod
 # and `DynamicMetaClassifier` trains the encoder too: it combines the sources per word,
 # encodes both sides with one BiLSTM, and passes the same four features to its head. The
 # second source is the input embedding of MiniLM, which also covers every word. The
-# trial set selects the epoch. Result: .799.
+# development set selects the epoch. Result: .799.
 from sk_metaembed import DynamicMetaClassifier, EmbeddingUnion, TransformerEmbedding
 from sk_metaembed.datasets import encoder_path
 
@@ -74,7 +75,7 @@ folder = encoder_path("minilm")
 minilm = TransformerEmbedding(folder, [], static=True, preprocess="unit")
 pairs = PairEncoder(EmbeddingUnion([("glove", glove), ("minilm", minilm)]))
 X_train = pairs.fit_transform(train.data)
-X_trial, X_test = (pairs.transform(part.data) for part in (trial, test))
+X_dev, X_test = (pairs.transform(part.data) for part in (dev, test))
 print(X_train)
 
 net = DynamicMetaClassifier.published(
@@ -87,8 +88,8 @@ net = DynamicMetaClassifier.published(
     train_options={"lr_patience": 1},
     random_state=0,
 )
-net.fit(X_train, train.target, X_val=X_trial, y_val=trial.target)
-accuracy["network, both sources"] = net.score(X_test, test.target)
+net.fit(X_train, train.labels, X_val=X_dev, y_val=dev.labels)
+accuracy["network, both sources"] = net.score(X_test, test.labels)
 print(pd.Series(accuracy).round(3).to_string())
 
 # %%
@@ -116,6 +117,6 @@ figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 predictions = {"GloVe, mean": pipe.predict(test.data), "network": net.predict(X_test)}
 for ax, (name, predicted) in zip(axes, predictions.items(), strict=True):
     ConfusionMatrixDisplay.from_predictions(
-        test.target, predicted, normalize="true", values_format=".2f", ax=ax
+        test.labels, predicted, normalize="true", values_format=".2f", ax=ax
     )
-    ax.set_title(f"{name}: {(predicted == test.target).mean():.3f}")
+    ax.set_title(f"{name}: {(predicted == test.labels).mean():.3f}")

@@ -129,12 +129,12 @@ import os
 
 import numpy as np
 
-from sk_metaembed.datasets import fetch_sts_benchmark
+from sk_metaembed.datasets import fetch_sentence_pairs
 from sk_metaembed.metrics import sentence_similarity_score
 
 cosines = {}
 if os.environ.get("SK_METAEMBED_DATA"):
-    dev, sts = fetch_sts_benchmark("dev"), fetch_sts_benchmark("test")
+    dev, sts = (fetch_sentence_pairs("stsb", part) for part in ("dev", "test"))
     for name, (combiner, used) in rows.items():
         active = clone(sources).set_params(active=used)
         pipe = make_pipeline(Tokenizer(), active, combiner, Pooling())

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sk_metaembed as sk
-from sk_metaembed.datasets import fetch_sick, load_conll
+from sk_metaembed.datasets import fetch_sentence_pairs, load_conll
 
 from .small_disk import small_disk
 from .tiny_elmo import OPTIONS, random_weights, write_model
@@ -59,7 +59,7 @@ def test_an_archive_that_unpacks_without_end(tmp_path, limit_of_bombs, monkeypat
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("SICK_trial.txt", bytes(8 * MIB))
     with pytest.raises(ValueError, match="over 100 times its size"):
-        fetch_sick("trial")
+        fetch_sentence_pairs("sick", "dev")
     assert not [*(tmp_path / "cache").rglob("*.txt")]
 
 

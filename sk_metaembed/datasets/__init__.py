@@ -7,12 +7,11 @@ name the missing file and what to do.
 
 What the loaders of corpora return depends on the kind of data:
 
-- Tables (`load_birds`, `load_food_reviews`) are data frames, ``as_frame=True`` by
-  default: their columns have different types and are selected by name, while an array
-  of them can only have the dtype object.
-- Texts and pairs of texts (`load_bbc_news`, `fetch_sick`, `fetch_sts_benchmark`) are
-  lists or arrays, which every step reads, and need no pandas. ``as_frame=True`` returns
-  frames.
+- A table (`load_birds`) is a data frame, ``as_frame=True`` by default: its columns have
+  different types and are selected by name, while an array of them can only have the
+  dtype object.
+- Texts and pairs of texts (`load_bbc_news`, `fetch_sentence_pairs`) are lists or
+  arrays, which every step reads, and need no pandas. ``as_frame=True`` returns frames.
 - Tokens (`load_conll`, `fetch_wnut17`) are `TokenSequences` and have no `as_frame`: the
   number of tokens differs by row, and where each token has a tag the target does too,
   so a column of a frame would hold lists.
@@ -21,24 +20,21 @@ What the loaders of corpora return depends on the kind of data:
 from ._bbc import load_bbc_news
 from ._conll import fetch_wnut17, load_conll
 from ._evaluation_sets import (
-    fetch_sick,
-    fetch_sts_benchmark,
+    fetch_sentence_pairs,
     load_analogies,
     load_word_similarity,
 )
 from ._models import encoder_path, load_glove_6b_50d
-from ._tables import load_birds, load_food_reviews
+from ._tables import load_birds
 
 __all__ = [
     "encoder_path",
-    "fetch_sick",
-    "fetch_sts_benchmark",
+    "fetch_sentence_pairs",
     "fetch_wnut17",
     "load_analogies",
     "load_bbc_news",
     "load_birds",
     "load_conll",
-    "load_food_reviews",
     "load_glove_6b_50d",
     "load_word_similarity",
 ]

@@ -66,7 +66,7 @@ def load_bbc_news(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch 
 
     See Also
     --------
-    load_food_reviews : Reviews with a score.
+    load_birds : Short texts in a table with other columns.
 
     Notes
     -----

@@ -181,7 +181,7 @@ _SICK = {
         member="SICK_train.txt",
         member_sha256="266cf8047149bd1d68138dd30439f3122bff30069740ac6705bb6197d9f1b48e",
     ),
-    "trial": RemoteFile(
+    "dev": RemoteFile(
         "sick",
         (f"{_SICK_URL}/sick_trial.zip",),
         member="SICK_trial.txt",
@@ -194,27 +194,32 @@ _SICK = {
         member_sha256="2b8aa806658d6fc23c6824c83776c2d4fee7556000817b5ec0f982861413b7d0",
     ),
 }
-_NAMES = ["sentence_1", "sentence_2"]
 _STS_COLUMNS = "genre, file, year, id, score and two sentences, separated by tabs"
 _SICK_COLUMNS = "id, two sentences, score and judgment, separated by tabs"
 
 
 @prefix_errors
-def fetch_sts_benchmark(
+def fetch_sentence_pairs(
+    name: Literal["stsb", "sick"],
     split: Literal["train", "dev", "test"] = "test",
     *,
     as_frame: bool = False,
     return_X_y: bool = False,
 ) -> Bunch | Any:
-    """Fetch the sentence pairs of the STS benchmark, rated from 0 to 5.
+    """Fetch pairs of sentences with human similarity ratings.
 
-    The usual metric is the Pearson or Spearman correlation of the scores with the
+    The usual metric is the Pearson or Spearman correlation of the ratings with the
     cosines of the sentence vectors, without training; choose pooling on "dev".
 
     Parameters
     ----------
+    name : {"stsb", "sick"}
+        "stsb": the STS benchmark, sentences of captions, news and forums. "sick":
+        descriptions of images and videos, modified by rules so that word order and
+        negation matter more, also labeled by entailment.
     split : {"train", "dev", "test"}, default="test"
-        5749, 1500 and 1379 pairs.
+        5749, 1500 and 1379 pairs of "stsb"; 4500, 500 (the trial set) and 4927 pairs of
+        "sick".
     as_frame : bool, default=False
         Whether to return pandas objects instead of arrays.
     return_X_y : bool, default=False
@@ -228,13 +233,15 @@ def fetch_sts_benchmark(
         data : ndarray of object or DataFrame, shape (n_pairs, 2)
             The sentences, str.
         target : ndarray or Series of float64, shape (n_pairs,)
-            Ratings from 0 (unrelated) to 5 (equal meaning).
+            Ratings from 0 (unrelated) to 5 (equal meaning); of "sick" from 1 to 5.
         feature_names : list of str
             "sentence_1", "sentence_2".
         frame : DataFrame of shape (n_pairs, 3) or None
             The data and the target, named "score"; None if not `as_frame`.
         genres : ndarray of str, shape (n_pairs,)
-            "main-captions", "main-news", "main-forum" or "main-forums".
+            Only of "stsb": "main-captions", "main-news", "main-forum" or "main-forums".
+        labels : ndarray of str, shape (n_pairs,)
+            Only of "sick": "CONTRADICTION", "ENTAILMENT" or "NEUTRAL".
     (data, target) : tuple
         Returned instead of the Bunch if `return_X_y`.
 
@@ -244,132 +251,52 @@ def fetch_sts_benchmark(
         If the file is missing and cannot be downloaded; the message says where to
         place it.
     ValueError
-        If the split is unknown, a sentence or score is missing in a line, or the
-        checksum does not match.
+        If the name or split is unknown, a field is missing in a line, or the checksum
+        does not match.
 
     See Also
     --------
-    fetch_sick : Fetches pairs with ratings and entailment labels.
+    load_word_similarity : Pairs of words with human similarity ratings.
+    sk_metaembed.metrics.sentence_similarity_score : Scores sentence vectors.
 
     Notes
     -----
-    The file is read from ``stsb/sts-<split>.csv`` in the folder in
-    ``SK_METAEMBED_DATA`` if it is there. Otherwise the archive (400 kB) is downloaded
-    once into the cache, below ``SK_METAEMBED_CACHE`` or ``~/.cache/sk_metaembed``.
-
-    Two columns with the sources of the sentences, present in some lines, are skipped.
-    Quotation marks are part of the sentences.
+    The file is read from ``stsb/`` or ``sick/`` in the folder in ``SK_METAEMBED_DATA``
+    if it is there. Otherwise the archive (up to 400 kB) is downloaded once into the
+    cache, below ``SK_METAEMBED_CACHE`` or ``~/.cache/sk_metaembed``. Quotation marks
+    are part of the sentences.
 
     References
     ----------
     D. Cer et al. (2017). SemEval-2017 task 1: semantic textual similarity,
     multilingual and crosslingual focused evaluation. SemEval.
 
-    Examples
-    --------
-    >>> from sk_metaembed.datasets import fetch_sts_benchmark
-    >>> fetch_sts_benchmark("dev").data.shape  # doctest: +SKIP
-    (1500, 2)
-    """
-    check_choice(split, tuple(_STS), "split")
-    rows = read_rows(data_file(_STS[split]), 7, _STS_COLUMNS)
-    return make_bunch(
-        _pairs(rows, 5),
-        np.array([read_score(fields[4], place) for fields, place in rows]),
-        _NAMES,
-        target_name="score",
-        as_frame=as_frame,
-        return_X_y=return_X_y,
-        genres=np.array([fields[0] for fields, _ in rows]),
-    )
-
-
-@prefix_errors
-def fetch_sick(
-    split: Literal["train", "trial", "test"] = "test",
-    *,
-    as_frame: bool = False,
-    return_X_y: bool = False,
-) -> Bunch | Any:
-    """Fetch the sentence pairs of SICK, with ratings from 1 to 5 and entailment labels.
-
-    The sentences describe images and videos and were modified by rules, so that word
-    order and negation matter more than in the STS benchmark.
-
-    Parameters
-    ----------
-    split : {"train", "trial", "test"}, default="test"
-        4500, 500 and 4927 pairs.
-    as_frame : bool, default=False
-        Whether to return pandas objects instead of arrays.
-    return_X_y : bool, default=False
-        Whether to return only data and target.
-
-    Returns
-    -------
-    bunch : sklearn.utils.Bunch
-        With the attributes
-
-        data : ndarray of object or DataFrame, shape (n_pairs, 2)
-            The sentences, str.
-        target : ndarray or Series of str, shape (n_pairs,)
-            "CONTRADICTION", "ENTAILMENT" or "NEUTRAL".
-        target_names : list of str
-            The labels in `target`, sorted.
-        feature_names : list of str
-            "sentence_1", "sentence_2".
-        frame : DataFrame of shape (n_pairs, 3) or None
-            The data and the target, named "label"; None if not `as_frame`.
-        scores : ndarray of float64, shape (n_pairs,)
-            Relatedness from 1 to 5.
-    (data, target) : tuple
-        Returned instead of the Bunch if `return_X_y`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the file is missing and cannot be downloaded; the message says where to
-        place it.
-    ValueError
-        If the split is unknown, a sentence, score or label is missing in a line, or the
-        checksum does not match.
-
-    See Also
-    --------
-    fetch_sts_benchmark : Fetches pairs of news, captions and forums.
-
-    Notes
-    -----
-    This is the data of SemEval 2014, task 1. It is read from ``sick/`` in the folder in
-    ``SK_METAEMBED_DATA`` if it is there. Otherwise it is downloaded once into the
-    cache, as for `fetch_sts_benchmark`.
-
-    References
-    ----------
     M. Marelli et al. (2014). A SICK cure for the evaluation of compositional
     distributional semantic models. LREC.
 
     Examples
     --------
-    >>> from sk_metaembed.datasets import fetch_sick
-    >>> fetch_sick("trial").data.shape  # doctest: +SKIP
-    (500, 2)
+    >>> from sk_metaembed.datasets import fetch_sentence_pairs
+    >>> fetch_sentence_pairs("stsb", "dev").data.shape  # doctest: +SKIP
+    (1500, 2)
     """
-    check_choice(split, tuple(_SICK), "split")
-    rows = read_rows(data_file(_SICK[split]), 5, _SICK_COLUMNS, header=1)
-    target = np.array([fields[4] for fields, _ in rows])
+    check_choice(name, ("stsb", "sick"), "name")
+    check_choice(split, tuple(_STS), "split")
+    if name == "stsb":
+        file, sentences, score = data_file(_STS[split]), 5, 4
+        rows = read_rows(file, 7, _STS_COLUMNS)
+        others = {"genres": np.array([fields[0] for fields, _ in rows])}
+    else:
+        file, sentences, score = data_file(_SICK[split]), 1, 3
+        rows = read_rows(file, 5, _SICK_COLUMNS, header=1)
+        others = {"labels": np.array([fields[4] for fields, _ in rows])}
+    pairs = [fields[sentences : sentences + 2] for fields, _ in rows]
     return make_bunch(
-        _pairs(rows, 1),
-        target,
-        _NAMES,
-        target_name="label",
+        np.array(pairs, dtype=object).reshape(-1, 2),
+        np.array([read_score(fields[score], place) for fields, place in rows]),
+        ["sentence_1", "sentence_2"],
+        target_name="score",
         as_frame=as_frame,
         return_X_y=return_X_y,
-        target_names=np.unique(target).tolist(),
-        scores=np.array([read_score(fields[3], place) for fields, place in rows]),
+        **others,
     )
-
-
-def _pairs(rows, first):
-    pairs = [fields[first : first + 2] for fields, _ in rows]
-    return np.array(pairs, dtype=object).reshape(-1, 2)

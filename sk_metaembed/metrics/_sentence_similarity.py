@@ -61,7 +61,7 @@ def sentence_similarity_score(
         or a ``TfidfVectorizer``, or EmbeddedSequences with one block of level
         "sequence". It is called once, with all texts.
     pairs : array-like of shape (n_pairs, 2)
-        Texts, for example of `datasets.fetch_sts_benchmark`, or lists of tokens.
+        Texts, for example of `datasets.fetch_sentence_pairs`, or lists of tokens.
     scores : array-like of float, shape (n_pairs,)
         Human similarity rating of each pair, on any scale.
     correlation : {"pearson", "spearman"}, default="pearson"

@@ -1,12 +1,13 @@
 """Evaluation sets of gensim's wheel and of small test folders."""
 
 import os
+from functools import partial
 
 import pytest
 
 from sk_metaembed.datasets import (
-    fetch_sick,
-    fetch_sts_benchmark,
+    fetch_sentence_pairs,
+    fetch_wnut17,
     load_analogies,
     load_word_similarity,
 )
@@ -60,48 +61,49 @@ def test_sts_takes_the_right_columns_of_longer_lines(folder):
     path = folder / "stsb" / "sts-dev.csv"
     row = 'main-news\tx\t2016\t0012\t4.5\tA "man.\tB man.'
     write(path, f"{row}\n{row}\tsource one\tsource two\n")
-    bunch = fetch_sts_benchmark("dev")
+    bunch = fetch_sentence_pairs("stsb", "dev")
     assert bunch.data.tolist() == [['A "man.', "B man."]] * 2
     assert bunch.target.tolist() == [4.5, 4.5]
-    frame = fetch_sts_benchmark("dev", as_frame=True).frame
+    frame = fetch_sentence_pairs("stsb", "dev", as_frame=True).frame
     assert list(frame) == ["sentence_1", "sentence_2", "score"]
     assert frame["score"].tolist() == [4.5, 4.5]
     assert bunch.genres.tolist() == ["main-news"] * 2
     write(path, f"{row}\nmain-news\tx\t2016\t0012\t4.5\tA man.\n")
     with pytest.raises(ValueError, match=r"sts-dev.csv, line 2: expected genre"):
-        fetch_sts_benchmark("dev")
+        fetch_sentence_pairs("stsb", "dev")
 
 
-def test_sick_has_scores_and_judgments(folder):
+def test_sick_has_scores_and_labels(folder):
     path = folder / "sick" / "SICK_trial.txt"
     header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
     write(path, f"{header}\r\n7\tA man\tA boy\t3.5\tNEUTRAL\r\n")
-    bunch = fetch_sick("trial")
+    bunch = fetch_sentence_pairs("sick", "dev")
     assert bunch.data.tolist() == [["A man", "A boy"]]
-    assert (bunch.scores.tolist(), bunch.target.tolist()) == ([3.5], ["NEUTRAL"])
-    assert bunch.target_names == ["NEUTRAL"]
-    X, y = fetch_sick("trial", as_frame=True, return_X_y=True)
+    assert (bunch.target.tolist(), bunch.labels.tolist()) == ([3.5], ["NEUTRAL"])
+    X, y = fetch_sentence_pairs("sick", "dev", as_frame=True, return_X_y=True)
     assert X.to_numpy().tolist() == bunch.data.tolist()
-    assert (list(X), y.tolist()) == (bunch.feature_names, ["NEUTRAL"])
+    assert (list(X), y.tolist()) == (bunch.feature_names, [3.5])
     write(path, f"{header}\n7\tA man\tA boy\thigh\tNEUTRAL\n")
     with pytest.raises(
         ValueError, match=r"SICK_trial.txt, line 2: the score must be a number"
     ):
-        fetch_sick("trial")
+        fetch_sentence_pairs("sick", "dev")
 
 
 def test_unknown_name_lists_the_choices():
     with pytest.raises(ValueError, match=r"name must be one of \('ws353', .*'ws'"):
         load_word_similarity("ws")
-    with pytest.raises(ValueError, match="split must be one of"):
-        fetch_sts_benchmark("valid")
-    with pytest.raises(ValueError, match="split must be one of"):
-        fetch_sick("dev")
+    with pytest.raises(ValueError, match="name must be one of"):
+        fetch_sentence_pairs("sts")
+    for fetch in (partial(fetch_sentence_pairs, "stsb"), fetch_wnut17):
+        with pytest.raises(ValueError, match="split must be one of .* got 'valid'"):
+            fetch("valid")
 
 
 @with_data
-def test_the_real_sets_are_whole():
-    sizes = [len(fetch_sts_benchmark(s).data) for s in ("train", "dev", "test")]
-    assert sizes == [5749, 1500, 1379]
-    sizes = [len(fetch_sick(s).data) for s in ("train", "trial", "test")]
-    assert sizes == [4500, 500, 4927]
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("stsb", [5749, 1500, 1379]), ("sick", [4500, 500, 4927])]
+)
+def test_the_real_sets_are_whole(name, sizes):
+    splits = "train", "dev", "test"
+    assert [len(fetch_sentence_pairs(name, s).data) for s in splits] == sizes

