@@ -20,12 +20,10 @@ SUBPACKAGES = {
             "Containers": ["TokenSequences", "EmbeddedSequences", "Block"],
             "Pairs and tags": ["SequencePairs", "convert_tags"],
             "For custom steps": [
-                "check_texts",
                 "check_tokens",
                 "SequencesInputMixin",
                 "EmbeddedInputMixin",
                 "SequencesOutputMixin",
-                "TaggerMixin",
             ],
         },
     ),
@@ -35,7 +33,6 @@ SUBPACKAGES = {
             "": [
                 "WordVectors",
                 "export_vectors",
-                "ExportReport",
             ]
         },
     ),

@@ -12,7 +12,6 @@ from sk_metaembed.sequences import (
     EmbeddedInputMixin,
     EmbeddedSequences,
     SequencesOutputMixin,
-    TaggerMixin,
     TokenSequences,
     check_tokens,
     convert_tags,
@@ -148,10 +147,15 @@ class Predictor(EmbeddedInputMixin, ClassifierMixin, BaseEstimator):
         return self.model_.predict_proba(self.mean_.transform(X))
 
 
-class Tagger(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
+class Tagger(EmbeddedInputMixin, BaseEstimator):
     """Tag each token by the nearest mean vector of a tag."""
 
     _parameter_constraints = {}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.target_tags.required = "tagger", True
+        return tags
 
     def fit(self, X, y):
         tokens = embedded_only(X, "Tagger").tokens

@@ -37,7 +37,6 @@ from sk_metaembed.metrics import (
 )
 from sk_metaembed.out_of_core import transform_in_batches
 from sk_metaembed.sequences import convert_tags
-from sk_metaembed.vectors import ExportReport
 
 assert_type(sk_metaembed.__version__, str)
 
@@ -102,7 +101,7 @@ def stores(path: str) -> None:
     assert_type(wv, WordVectors)
     assert_type(wv.lookup(["a"]), NDArray[np.int32])
     assert_type(wv.vectors_for(["a"]), tuple[NDArray[np.float32], NDArray[np.bool_]])
-    assert_type(export_vectors(wv, wv.words, path, format="glove"), ExportReport)
+    assert_type(export_vectors(wv, wv.words, path, format="glove").n_words, int)
     assert_type(load_glove_6b_50d(), WordVectors)
     model = ElmoLanguageModel.load(path, batch_size=8)
     assert_type(model.score_samples([["to", "be"]]), NDArray[np.float64])

@@ -86,9 +86,9 @@ def prefix_input_errors(name):
 
     The name of the public function or class still comes before it.
 
-    >>> from sk_metaembed.sequences import check_texts
+    >>> from sk_metaembed.sequences import check_tokens
     >>> with prefix_input_errors("X_val"):
-    ...     check_texts([3])
+    ...     check_tokens([3])
     Traceback (most recent call last):
         ...
     TypeError: X_val: row 0 is of type int: 3. Every row must be a str or ...

@@ -19,9 +19,10 @@ from .._targets import (
     errors_of_model,
     predicted_classes,
 )
-from ..sequences import EmbeddedInputMixin, EmbeddedSequences, TaggerMixin, convert_tags
+from ..sequences import EmbeddedInputMixin, EmbeddedSequences, convert_tags
 from ..sequences._api import (
     SCHEMES,
+    TaggerMixin,
     block_dims,
     check_embedded,
     check_scheme,

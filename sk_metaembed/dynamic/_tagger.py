@@ -15,8 +15,14 @@ from .._core._inherited_docs import inherit_docs
 from .._core._sklearn import StrOptions
 from .._core._typing import RandomState
 from .._targets import TagTarget, allowed_tags, weighted_span_f1
-from ..sequences import SequencePairs, TaggerMixin
-from ..sequences._api import SCHEMES, check_scheme, decode_tags, read_tags
+from ..sequences import SequencePairs
+from ..sequences._api import (
+    SCHEMES,
+    TaggerMixin,
+    check_scheme,
+    decode_tags,
+    read_tags,
+)
 from ._base import Attention, BaseDynamicMeta
 from ._inputs import Input, tokens_and_blocks
 

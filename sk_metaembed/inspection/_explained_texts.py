@@ -21,10 +21,9 @@ from ..sequences import (
     SequencePairs,
     SequencesInputMixin,
     Tokenizer,
-    check_texts,
     check_tokens,
 )
-from ..sequences._api import fill_missing, read_rows, tokens_from_unchecked
+from ..sequences._api import check_cells, read_rows, tokens_from_unchecked
 from ._explain_linear import Outputs
 
 
@@ -48,8 +47,7 @@ def read_texts(estimator, X, column):
             "the texts: explain(estimator, X, column=...)."
         )
     rows = read_rows(X)
-    texts, absent = fill_missing(rows, "")
-    texts = check_texts(texts)
+    texts, absent = check_cells([rows], [""], lists=False, missing="empty")
     if absent.any():
         _check_accepts_missing(estimator, rows, absent.argmax())
         texts = rows

@@ -2,17 +2,12 @@
 
 from ._block import Block
 from ._embedded_sequences import EmbeddedSequences
-from ._mixins import (
-    EmbeddedInputMixin,
-    SequencesInputMixin,
-    SequencesOutputMixin,
-    TaggerMixin,
-)
+from ._mixins import EmbeddedInputMixin, SequencesInputMixin, SequencesOutputMixin
 from ._sequence_pairs import SequencePairs
 from ._tags import convert_tags
 from ._token_sequences import TokenSequences
 from ._tokenizer import Tokenizer
-from ._validation import check_texts, check_tokens
+from ._validation import check_tokens
 
 __all__ = [
     "Block",
@@ -21,10 +16,8 @@ __all__ = [
     "SequencePairs",
     "SequencesInputMixin",
     "SequencesOutputMixin",
-    "TaggerMixin",
     "TokenSequences",
     "Tokenizer",
-    "check_texts",
     "check_tokens",
     "convert_tags",
 ]

@@ -6,6 +6,7 @@ from ._equal_rows import equal_rows
 from ._html import display_word
 from ._mixins import (
     MISSING_CONSTRAINT,
+    TaggerMixin,
     block_dims,
     check_embedded,
     dimension_names,
@@ -40,4 +41,4 @@ from ._tags import (
     tags_to_spans,
 )
 from ._token_sequences import token_columns, tokens_from_unchecked
-from ._validation import check_cells, count_missing, fill_missing, read_rows
+from ._validation import check_cells, count_missing, read_rows

@@ -263,27 +263,6 @@ class TaggerMixin:
     A tagger's y and its predictions are lists of tags, one per sentence. scikit-learn
     has no such targets, so a tagger is not a classifier: its tags have
     ``estimator_type="tagger"``. Put the mixin to the left of the others.
-
-    See Also
-    --------
-    EmbeddedInputMixin : For steps that take EmbeddedSequences.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.base import BaseEstimator
-    >>> from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-    >>> from sk_metaembed.sequences import EmbeddedInputMixin, TaggerMixin
-    >>> class NoEntities(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
-    ...     def fit(self, X, y):
-    ...         return self
-    ...
-    ...     def predict(self, X):
-    ...         return [["O"] * n for n in X.tokens.lengths]
-    >>> tokens = TokenSequences.from_lists([["in", "Rome"], ["there"]])
-    >>> X = EmbeddedSequences(tokens, [Block("one-hot", np.eye(3), "type")])
-    >>> round(NoEntities().score(X, [["O", "B-place"], ["O"]]), 3)
-    0.667
     """
 
     def __sklearn_tags__(self):

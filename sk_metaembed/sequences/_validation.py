@@ -171,49 +171,6 @@ def holds_numbers(X):
     return dtype.kind in "biufc" and X.shape[1] > 0
 
 
-def check_texts(X: Iterable[str]) -> list[str]:
-    """Return texts as a list of str, or raise an error that names the first other row.
-
-    For steps that read raw texts. The error says what to do with missing values,
-    numbers and bytes.
-
-    Parameters
-    ----------
-    X : list, tuple, ndarray, generator, Series or one-column DataFrame of str
-        One text per row.
-
-    Returns
-    -------
-    list of str
-        One plain str per row.
-
-    Raises
-    ------
-    TypeError
-        If X is a single string or not a collection, or a row is not a str (None, NaN,
-        numbers, bytes, lists).
-    ValueError
-        If X has several columns.
-
-    See Also
-    --------
-    check_tokens : For steps that take tokens as well as texts.
-    Tokenizer : Splits texts into tokens.
-
-    Examples
-    --------
-    >>> from sk_metaembed.sequences import check_texts
-    >>> check_texts(("one text", "another"))
-    ['one text', 'another']
-    >>> check_texts(["one text", None])
-    Traceback (most recent call last):
-        ...
-    TypeError: row 1 is missing (None). Every row must be a str; ...
-    """
-    X = plain_container(X)
-    return check_cells([read_rows(X)], [_column_label(X)], lists=False)[0]
-
-
 def check_cells(
     columns,
     labels,
@@ -334,7 +291,6 @@ def check_tokens(
 
     See Also
     --------
-    check_texts : For steps that read raw texts.
     sk_metaembed.sources.BaseEmbedding : Base class of sources, which calls it.
 
     Examples

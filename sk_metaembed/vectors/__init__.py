@@ -3,11 +3,10 @@
 This subpackage deals with words, rows and file formats, not with estimators.
 """
 
-from ._export import ExportReport, export_vectors
+from ._export import export_vectors
 from ._word_vectors import WordVectors
 
 __all__ = [
-    "ExportReport",
     "WordVectors",
     "export_vectors",
 ]

@@ -40,39 +40,7 @@ _UNKNOWN = ("warn", "skip", "raise", "keep")
 
 @dataclass(frozen=True)
 class ExportReport:
-    """Result of `export_vectors`: what was written, and which words are unknown.
-
-    Check it for words that the embedding does not know and the file may lack.
-
-    Parameters
-    ----------
-    path : str
-        The file, or the directory of a store.
-    format : str
-        The format of the file.
-    n_words, dim : int
-        Number of words written, and length of a vector.
-    n_unknown, n_duplicates : int
-        Number of words that the embedding does not know (dropped, or written with
-        ``unknown="keep"``), and number of repetitions of earlier words.
-    unknown : tuple of str
-        The unknown words.
-
-    See Also
-    --------
-    export_vectors : Writes the file and returns the report.
-    WordVectors.open : Reads the file.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from sk_metaembed import export_vectors
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> export_vectors({"tea": [1.0]}, ["tea"], pathlib.Path(folder.name, "a.bin"))
-    ExportReport(path='...a.bin', format='word2vec-binary', n_words=1, dim=1,
-        n_unknown=0, n_duplicates=0)
-    >>> folder.cleanup()
-    """
+    """Result of `export_vectors`, which documents the attributes."""
 
     path: str
     format: str
@@ -124,8 +92,19 @@ def export_vectors(
     Returns
     -------
     ExportReport
-        `path`, `format`, `n_words`, `dim`, `n_unknown`, `n_duplicates`, and `unknown`,
-        the unknown words. ``WordVectors.open(report.path)`` reads the file.
+        With the attributes
+
+        path : str
+            The file, or the directory of a store; `WordVectors.open` reads it.
+        format : str
+            The format of the file.
+        n_words, dim : int
+            Number of words written, and length of a vector.
+        n_unknown, n_duplicates : int
+            Number of words that the embedding does not know, and number of repetitions
+            of earlier words.
+        unknown : tuple of str
+            The words that the embedding does not know.
 
     Raises
     ------

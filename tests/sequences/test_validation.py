@@ -1,4 +1,4 @@
-"""check_texts and check_tokens: valid input, and errors for invalid input."""
+"""check_tokens: valid input, and errors for invalid input."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-from sk_metaembed.sequences import check_texts, check_tokens
+from sk_metaembed.sequences import check_tokens
 
 TEXTS = ["to be", "", "or"]
 LISTS = [["to", "be"], [], ["or"]]
@@ -39,10 +39,10 @@ TEXT_CONTAINERS = CONTAINERS | {
 
 @pytest.mark.parametrize("make", TEXT_CONTAINERS.values(), ids=TEXT_CONTAINERS)
 def test_texts(make):
-    read = check_texts(make(TEXTS))
-    assert read == TEXTS
-    assert all(type(text) is str for text in read)
-    assert check_tokens(make(TEXTS)).to_list() == LISTS
+    tokens = check_tokens(make(TEXTS))
+    assert tokens.to_list() == LISTS
+    assert [*tokens.texts] == TEXTS
+    assert all(type(text) is str for text in tokens.texts)
 
 
 @pytest.mark.parametrize("make", CONTAINERS.values(), ids=CONTAINERS)
@@ -128,9 +128,8 @@ REFUSED = [
 
 @pytest.mark.parametrize(("X", "message"), REFUSED, ids=[m for _, m in REFUSED])
 def test_refused(X, message):
-    for check in (check_texts, check_tokens):
-        with pytest.raises(TypeError, match=message):
-            check(X)
+    with pytest.raises(TypeError, match=message):
+        check_tokens(X)
 
 
 @pytest.mark.parametrize(
@@ -144,9 +143,8 @@ def test_refused(X, message):
     ids=lambda X: type(X).__module__,
 )
 def test_one_column_is_required(X):
-    for check in (check_texts, check_tokens):
-        with pytest.raises(ValueError, match=r"one column of texts, got [02] columns"):
-            check(X)
+    with pytest.raises(ValueError, match=r"one column of texts, got [02] columns"):
+        check_tokens(X)
 
 
 @pytest.mark.parametrize(
@@ -184,10 +182,9 @@ NUMBERS = {
 @pytest.mark.parametrize("X", NUMBERS.values(), ids=NUMBERS)
 def test_numbers_are_probably_the_wrong_column(X):
     message = "row 0 is .*must be a str or a list of str; .*the wrong column"
-    for check in (check_texts, check_tokens):
-        with pytest.raises(TypeError, match=message) as caught:
-            check(X)
-        assert "list(row)" not in str(caught.value)
+    with pytest.raises(TypeError, match=message) as caught:
+        check_tokens(X)
+    assert "list(row)" not in str(caught.value)
 
 
 def test_columns_of_numbers_raise_with_a_remedy():
