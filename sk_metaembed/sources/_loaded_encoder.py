@@ -147,22 +147,19 @@ def write_modules(model, modules, folder, task):
 
 
 def _write_current(kind, module, place):
-    """Correct the files of modules whose library does not save the current state."""
-    if kind == "WordWeights":  # it saves the weights before training
-        path = place / "config.json"
-        new = {"weights": module.emb_layer.weight.detach().flatten().tolist()}
-    elif kind == "WordEmbeddings" and hasattr(module.tokenizer, "word2idx"):
-        # The library saves a repeated word once, which moves the rows of later words.
-        path = next(place.glob("*tokenizer_config.json"))
-        rows = module.tokenizer.word2idx
-        words = [max(rows, key=rows.get)] * len(module.emb_layer.weight)
-        for word, row in rows.items():
-            words[row] = word
-        new = {"vocab": words}
-    else:
+    """Correct the file of words, of which the library saves a repeated one once.
+
+    That moves the rows of later words.
+    """
+    if kind != "WordEmbeddings" or not hasattr(module.tokenizer, "word2idx"):
         return
+    path = next(place.glob("*tokenizer_config.json"))
+    rows = module.tokenizer.word2idx
+    words = [max(rows, key=rows.get)] * len(module.emb_layer.weight)
+    for word, row in rows.items():
+        words[row] = word
     content = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps(content | new), encoding="utf-8")
+    path.write_text(json.dumps(content | {"vocab": words}), encoding="utf-8")
 
 
 def content_of(write):

@@ -55,7 +55,7 @@ def make_embedding(model: Any, **options: Any) -> BaseEmbedding:
     source
         Not fitted. A `TransformerEmbedding` for transformers and sentence encoders; a
         `StaticSubwordEmbedding` with ``output="mean"`` for model2vec and the sentence
-        encoders that begin with StaticEmbedding, WordEmbeddings or BoW; an
+        encoders that begin with StaticEmbedding or WordEmbeddings; an
         `ElmoEmbedding` for folders and archives of ELMo; a `PretrainedEmbedding` for
         vectors of words.
 

@@ -10,7 +10,7 @@ from ._encoder_modules import listed_modules, read_json
 # Keys of config.json in older versions of model2vec, which has no model type.
 _STATIC_KEYS = ("apply_pca", "apply_zipf")
 # First modules of sentence-transformers that look up vectors in a table.
-STATIC_MODULES = ("StaticEmbedding", "WordEmbeddings", "BoW")
+STATIC_MODULES = ("StaticEmbedding", "WordEmbeddings")
 MANY_LANGUAGES = "char.dic"  # a file of ELMoForManyLangs, which has a config.json
 _ELMO_WEIGHTS = ("weights", "model")  # in the name of a file with a whole model
 

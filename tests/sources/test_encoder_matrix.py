@@ -44,7 +44,7 @@ WORDS = [
     *("do", "n't", "stop-it", "Queens", "was", "is", "it"),
 ]
 DIM = 6
-WHITESPACE, PHRASES = tokenizers.WhitespaceTokenizer, tokenizers.PhraseTokenizer
+WHITESPACE = tokenizers.WhitespaceTokenizer
 
 
 def rng(seed=0):
@@ -55,23 +55,9 @@ def pooling(*modes, dim=DIM):
     return modules.Pooling(dim, modes or "mean")
 
 
-def words(tokenizer=WHITESPACE, **options):
+def words(**options):
     table = rng().normal(size=(len(WORDS), DIM)).astype(np.float32)
-    return modules.WordEmbeddings(tokenizer(WORDS, **options), table)
-
-
-def word_weights():
-    return modules.WordWeights(WORDS, {"good": 0.5, "film": 2, "queens": 0.1}, 0.7)
-
-
-def wrapped_words():
-    tokenizer = tiny_encoder.tokenizer("Bert")
-    table = rng().normal(size=(len(tokenizer), DIM)).astype(np.float32)
-    return modules.WordEmbeddings(tokenizer, table)
-
-
-def bag(**options):
-    return modules.BoW(WORDS, {"good": 0.5, "Film": 3}, **options)
+    return modules.WordEmbeddings(WHITESPACE(WORDS, **options), table)
 
 
 def pieces(dtype="float32", seed=0):
@@ -119,29 +105,7 @@ CASES = {
     ],
     "words, stop words": lambda f: [words(stop_words={"good", "film!"}), pooling()],
     "words, rounded": lambda f: [words().half(), pooling()],
-    "words, sqrt": lambda f: [words(), pooling("mean_sqrt_len_tokens")],
-    "words, by position": lambda f: [words(), pooling("weightedmean")],
-    "words, last": lambda f: [words(), pooling("lasttoken")],
-    "words, max": lambda f: [words(), pooling("max")],
-    "words, two": lambda f: [words(), pooling("mean", "max"), dense(12, 4)],
-    "weighted words": lambda f: [words(), word_weights(), pooling()],
-    "weighted twice": lambda f: [words(), word_weights(), word_weights(), pooling()],
-    "weighted, sqrt": lambda f: [
-        words(),
-        word_weights(),
-        pooling("mean_sqrt_len_tokens"),
-    ],
-    "weighted, by position": lambda f: [
-        words(),
-        word_weights(),
-        pooling("weightedmean"),
-    ],
-    "weighted, max": lambda f: [words(), word_weights(), pooling("max")],
     "words, dense": lambda f: [words(), pooling(), dense(DIM, 4), normalize()],
-    "pieces with special tokens": lambda f: [wrapped_words(), pooling()],
-    "bag": lambda f: [bag(unknown_word_weight=0.3)],
-    "bag, once": lambda f: [bag(cumulative_term_frequency=False)],
-    "bag, dense": lambda f: [bag(), dense(len(WORDS), 5, torch.nn.GELU), normalize()],
     "static": lambda f: [pieces()],
     "static, unit": lambda f: [pieces(), normalize()],
     "static, dense": lambda f: [pieces(), dense(DIM, 4), layer_norm(4)],
@@ -197,16 +161,6 @@ def compare(folder, expected, precision=1e-5, **options):
     return source
 
 
-@pytest.mark.parametrize("lowercase", [True, False])
-def test_phrases(tmp_path, lowercase):
-    pytest.importorskip("nltk")
-    options = {"stop_words": {"the", "was"}, "do_lower_case": lowercase}
-    for longest in (5, 1):
-        tokenizer = words(PHRASES, max_ngram_length=longest, **options)
-        folder = save(tmp_path / f"{longest}", [tokenizer, pooling("mean", "max")])
-        compare(folder, encoded(folder))
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_modules(tmp_path, name):
     parts = CASES[name](tmp_path / "network")
@@ -218,7 +172,7 @@ def test_modules(tmp_path, name):
         compare(folder, encoded(folder, task=task), task=task)
 
 
-@pytest.mark.parametrize("name", ["words", "static, unit", "transformer", "bag, dense"])
+@pytest.mark.parametrize("name", ["words", "static, unit", "transformer"])
 def test_prompts_dimensions_and_tasks(tmp_path, name):
     parts = CASES[name](tmp_path / "network")
     folder = save(
@@ -270,15 +224,11 @@ OLD = {
     ),
     "sentence_transformer.modules.static_embedding.": "models.",
     "sentence_transformer.modules.word_embeddings.": "models.",
-    "sentence_transformer.modules.word_weights.": "models.",
     "sentence_transformer.modules.pooling.": "models.",
-    "sentence_transformer.modules.bow.": "models.",
 }
 
 
-@pytest.mark.parametrize(
-    "name", ["words", "weighted words", "bag", "static, unit", "Router", "transformer"]
-)
+@pytest.mark.parametrize("name", ["words", "static, unit", "Router", "transformer"])
 def test_layouts_of_older_versions(tmp_path, name):
     new = save(tmp_path / "new", CASES[name](tmp_path / "network"))
     expected = encoded(new)
@@ -295,7 +245,7 @@ def test_layouts_of_older_versions(tmp_path, name):
     assert ".modules." not in (new / "modules.json").read_text()
     for path in new.glob("config_sentence*"):
         path.unlink()
-    if name in ("words", "weighted words"):  # each module had a folder of its own
+    if name == "words":  # each module had a folder of its own
         first = new / "0_WordEmbeddings"
         first.mkdir()
         for path in new.iterdir():
@@ -308,7 +258,7 @@ def test_layouts_of_older_versions(tmp_path, name):
     compare(new, expected)
 
 
-IN_MEMORY = ["words, dense", "bag", "static, unit", "transformer, dense", "Router"]
+IN_MEMORY = ["words, dense", "static, unit", "transformer, dense", "Router"]
 
 
 @pytest.mark.parametrize("name", IN_MEMORY)
@@ -353,21 +303,18 @@ def test_models_in_memory(tmp_path, name):
     )
 
 
-def test_a_repeated_word_and_trained_weights(tmp_path):
+def test_a_repeated_word(tmp_path):
     lines = ["good 1 0", "film 2 0", "good 3 0", "plot 4 0", "the 5 0", "queens 6 0"]
     (tmp_path / "a.txt").write_text("\n".join(lines))
     embeddings = modules.WordEmbeddings.from_text_file(
         str(tmp_path / "a.txt"), tokenizer=WHITESPACE(stop_words=())
     )
-    vocabulary = list(embeddings.tokenizer.word2idx)
-    weights = modules.WordWeights([*vocabulary, "_", "_"], {"good": 2})
-    parts = [embeddings, weights, pooling(dim=2)]
+    parts = [embeddings, pooling(dim=2)]
     model = library.SentenceTransformer(modules=parts, device="cpu")
-    weights.emb_layer.weight.data += torch.arange(8.0)[:, None]
     compare(model, model.encode(TEXTS))
     folder = tmp_path / "model"
     model.save(str(folder), create_model_card=False)
-    # The library moves the words after the repeated one, and has forgotten the weights.
+    # The library moves the words after the repeated one.
     assert np.abs(encoded(folder) - model.encode(TEXTS)).max() > 0.5
     with pytest.warns(UserWarning, match="has 7 vectors for the 6 words of whitespace"):
         compare(folder, encoded(folder))

@@ -19,8 +19,8 @@ class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
     r"""Embed words or whole texts with a static table of pieces or words.
 
     For models of model2vec (such as potion) and the sentence encoders of
-    sentence-transformers that begin with StaticEmbedding, WordEmbeddings (averaged
-    GloVe) or BoW. They have one vector per piece of a transformer's tokenizer, or per
+    sentence-transformers that begin with StaticEmbedding or WordEmbeddings (averaged
+    GloVe). They have one vector per piece of a transformer's tokenizer, or per
     word, and need no network: hundreds of times as fast as the transformer that they
     were distilled from. Only words without any piece are unknown.
 
@@ -116,9 +116,9 @@ class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
     after they are scaled to unit length.
 
     The vectors of texts without known words are zero, also if modules of a sentence
-    encoder map zeros to other vectors. WordEmbeddings split a text as the tokenizer in
-    their files does: at whitespace, without stop words, and a word that is not in the
-    vocabulary is looked up without punctuation and in lowercase.
+    encoder map zeros to other vectors. WordEmbeddings split a text at whitespace,
+    without stop words, and a word that is not in the vocabulary is looked up without
+    punctuation and in lowercase.
 
     References
     ----------

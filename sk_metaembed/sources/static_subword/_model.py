@@ -8,7 +8,6 @@ If the tokenizer splits a word alike in every text, each distinct word is split 
 
 import hashlib
 import json
-import math
 import tempfile
 import warnings
 from functools import partial
@@ -35,13 +34,11 @@ from .._loaded_encoder import (
     write_files,
     write_modules,
 )
-from ._model_files import find_files, find_model, read_json, read_tensors
+from ._model_files import find_files, find_model, read_tensors
 from ._piece_tokenizer import PieceTokenizer
-from ._word_tokenizer import CONFIGS, WordTokenizer, read_word_tokenizer
+from ._word_tokenizer import CONFIG, WordTokenizer, read_word_tokenizer
 
 _CHUNK = 1 << 22  # characters to read at a time
-_TINY = 1e-9  # the smallest sum of weights, as in sentence-transformers
-_MOST_ENTRIES = 1 << 24  # of vectors before the last modules
 _VERSION = 2
 
 
@@ -90,27 +87,20 @@ class StaticModel(Handle, keep=2):
     def __init__(self, spec, files):
         self._spec, self._paths, self.settings = spec, files, files.settings
         self._modules, self._head = files.modules, None
-        self.tokenizer = _tokenizer_of(files)
-        self._table = self._mapping = self._weights = self._divisors = None
-        if files.table is not None:
-            self._read_table(files)
-        else:  # a bag of words
-            self.dim = self.tokenizer.n_ids
-        if files.scales:
-            self._weights, self._divisors = np.prod(files.scales, 0), files.scales[-1]
-        self._check_weights()
+        is_of_words = files.tokenizer.name == CONFIG
+        make = read_word_tokenizer if is_of_words else PieceTokenizer
+        self.tokenizer = make(files.tokenizer)
+        self._read_table(files)
         self._set_dimensions()
-        digests = [file_digest(p) for p in (files.weights, files.tokenizer) if p]
         options = {
             "version": _VERSION,
-            "files": digests,
+            "files": [file_digest(files.weights), file_digest(files.tokenizer)],
             "library": files.library,
             "modules": files.modules.fingerprint,
             "max_length": files.modules.max_length,
-            "options": [files.special, files.counts, self.dim, self.text_dim],
+            "dimensions": [self.dim, self.text_dim],
         }
-        scales = enumerate(files.scales)
-        self.fingerprint = fingerprint_of(options, [(f"{i}", s) for i, s in scales])
+        self.fingerprint = fingerprint_of(options)
 
     def _read_table(self, files):
         names = files.table, "mapping", "weights"
@@ -144,13 +134,6 @@ class StaticModel(Handle, keep=2):
             self._table = read_only(np.ascontiguousarray(self._table[:, :dim]))
             self.dim = dim
         self.text_dim = dim or min(whole, self.settings.truncate_dim or whole)
-        self._modes = self._modules.pooling["modes"]
-        self._pooled_dim = self.dim * len(self._modes)
-        kinds = {step["kind"] for step in self._modules.steps[1:]}
-        self._normalizes = kinds == {"Normalize"}
-        self._computes = bool(kinds) and not self._normalizes
-        # If so, no array of pooled vectors is needed.
-        self._is_direct = self.text_dim == self._pooled_dim and not self._computes
 
     @classmethod
     def _find(cls, spec, local):
@@ -204,36 +187,20 @@ class StaticModel(Handle, keep=2):
                 f"{where} is corrupt: 'mapping' points beyond the {len(table)} rows."
             )
 
-    def _check_weights(self):
-        n_ids = self.tokenizer.n_ids
-        for scale in self._paths.scales:
-            if len(scale) < n_ids:
-                raise ValueError(
-                    f"the tokenizer in {self._paths.root} has {n_ids} words, but a "
-                    f"module has weights of {len(scale)} words only."
-                )
-
     def embed_words(self, words):
         """Return the mean of the known pieces of words, and which have any.
 
         Arrays float32 (n_words, dim) and bool (n_words,).
         """
-        dim = min(self.dim, self._spec.dim or self.dim)
-        if self._table is None:
-            raise ValueError(
-                "a BoW of sentence-transformers has no vectors of words. Use "
-                "output='mean' for vectors of texts."
-            )
-        lead, tokenizer = self.tokenizer.lead, self.tokenizer
+        lead = self.tokenizer.lead
         texts = [lead + word for word in words] if lead else list(words)
         values = np.zeros((len(words), self.dim), np.float32)
         known = np.zeros(len(words), bool)
-        weights = self._weights if self._paths.library == "model2vec" else None
-        for first, last in _spans(texts):
-            pieces = self._without_unknown(tokenizer.pieces(texts[first:last]))
-            known[first:last] = np.diff(pieces.offsets) > 0
-            self._write_means(pieces, weights, None, "mean", values[first:last], 0)
-        return np.ascontiguousarray(values[:, :dim]), known
+        for part in _parts(texts):
+            pieces = self._without_unknown(self.tokenizer.pieces(texts[part]))
+            known[part] = np.diff(pieces.offsets) > 0
+            self._write_means(pieces, values[part])
+        return np.ascontiguousarray(values[:, : self._spec.dim]), known
 
     def embed_texts(self, texts, max_length, prompt):
         """Return the vectors of texts as the model's library encodes them.
@@ -241,56 +208,40 @@ class StaticModel(Handle, keep=2):
         `max_length` is a number of pieces, None for all, or "model" for its own. Warns
         of longer texts, once per process.
         """
-        files, tokenizer = self._paths, self.tokenizer
-        is_model2vec = files.library == "model2vec"
-        limit, from_left = max_length, False
+        is_model2vec = self._paths.library == "model2vec"
+        limit, n_characters, n_cut = max_length, None, 0
         if max_length == "model":
-            limit = files.modules.max_length
+            limit = self._modules.max_length
             if limit is None and not is_model2vec:
-                limit, from_left = tokenizer.truncation or (None, False)
-        n_characters = None
+                limit = self.tokenizer.truncation
         if limit is not None and is_model2vec:
-            n_characters = limit * tokenizer.median_length
-        n_cut = 0
-
-        def read(texts):
-            nonlocal n_cut
-            if prompt:
-                # A prompt alone would make an empty text known.
-                texts = [text.strip() and prompt + text for text in texts]
-            cut = [text[:n_characters] for text in texts]
-            pieces = (
-                tokenizer.pieces(cut, special=True)
-                if files.special
-                else (tokenizer.pieces(cut))
-            )
-            if limit is not None:
-                sizes = np.array([len(text) for text in texts])
-                is_cut = sizes > (n_characters or math.inf)
-                n_cut += np.count_nonzero(is_cut | (np.diff(pieces.offsets) > limit))
-                pieces = pieces.cut(limit, from_left=from_left)
-            return self._without_unknown(pieces) if is_model2vec else pieces
-
+            n_characters = limit * self.tokenizer.median_length
+        if prompt:
+            # A prompt alone would make an empty text known.
+            texts = [text.strip() and prompt + text for text in texts]
         values = np.zeros((len(texts), self.text_dim), np.float32)
         known = np.zeros(len(texts), bool)
-        most = _MOST_ENTRIES // self._pooled_dim + 1 if self._table is None else None
-        for first, last in _spans(texts, most):
-            pieces = read(texts[first:last])
-            known[first:last] = np.diff(pieces.offsets) > 0
-            out = values[first:last]
-            if self._is_direct:
-                self._finished(self._pooled(pieces, out), known[first:last])
-            else:
-                pooled = np.zeros((last - first, self._pooled_dim), np.float32)
-                self._pooled(pieces, pooled)
-                out[:] = self._finished(pooled, known[first:last])
+        for part in _parts(texts):
+            whole = texts[part]
+            cut = [text[:n_characters] for text in whole]
+            pieces = self.tokenizer.pieces(cut)
+            if limit is not None:
+                is_cut = np.array(list(map(len, cut))) < list(map(len, whole))
+                n_cut += np.count_nonzero(is_cut | (np.diff(pieces.offsets) > limit))
+                pieces = pieces.cut(limit)
+            if is_model2vec:
+                pieces = self._without_unknown(pieces)
+            known[part] = np.diff(pieces.offsets) > 0
+            means = np.zeros((len(cut), self.dim), np.float32)
+            self._write_means(pieces, means)
+            values[part] = self._finished(means, known[part])[:, : self.text_dim]
         warn_of_long_texts(
             "StaticSubwordEmbedding",
             self.fingerprint,
             n_cut,
             len(texts),
             limit,
-            f" and cut, as by {files.library}. Use max_length=None to read whole "
+            f" and cut, as by {self._paths.library}. Use max_length=None to read whole "
             "texts.",
         )
         return values, known
@@ -299,89 +250,32 @@ class StaticModel(Handle, keep=2):
         known = pieces.ids != self.tokenizer.unknown
         return pieces if known.all() else pieces.selected(known)
 
-    def _finished(self, pooled, known):
+    def _finished(self, means, known):
         """Return vectors of texts after all modules; those of unknown texts stay 0."""
-        if self._normalizes:
-            norms = np.linalg.norm(pooled.astype(np.float64), axis=1)
-            pooled /= np.maximum(norms, 1e-32)[:, None]
-        elif self._computes:
-            pooled = self._computed(pooled, known)
-        return pooled[:, : self.text_dim]
-
-    def _computed(self, pooled, known):
-        """Return vectors of texts after modules with weights."""
+        kinds = {step["kind"] for step in self._modules.steps[1:]}
+        if not kinds:
+            return means
+        if kinds == {"Normalize"}:
+            norms = np.linalg.norm(means.astype(np.float64), axis=1)
+            means /= np.maximum(norms, 1e-32)[:, None]
+            return means
         if self._head is None:
             import torch
 
             from .._encoder_head import SentenceHead
 
             self._head = SentenceHead(self._modules, torch.device("cpu"))
-        values = np.zeros((len(pooled), self._modules.dim(self.dim)), np.float32)
+        values = np.zeros((len(means), self._modules.dim(self.dim)), np.float32)
         if known.any():
-            values[known] = self._head.finish(pooled[known])
+            values[known] = self._head.finish(means[known])
         return values
 
-    def _pooled(self, pieces, out):
-        """Write one vector per text, (n_texts, pooled dim), and return them."""
-        for k, mode in enumerate(self._modes):
-            column = k * self.dim
-            if mode == "sum":
-                self._write_counts(pieces, out)
-            elif mode in ("max", "lasttoken"):
-                self._write_selected(pieces, mode, out[:, column : column + self.dim])
-            else:
-                scales = self._weights, self._divisors
-                self._write_means(pieces, *scales, mode, out, column)
-        return out
-
-    def _write_counts(self, pieces, out):
-        """Write the sums of the weights of words, (n_texts, n_words)."""
-        rows = np.repeat(np.arange(len(out)), np.diff(pieces.offsets))
-        if self._paths.counts:
-            np.add.at(out, (rows, pieces.ids), self._weights[pieces.ids])
-        else:
-            out[rows, pieces.ids] = self._weights[pieces.ids]
-
-    def _write_selected(self, pieces, mode, out):
-        """Write the largest or the last vectors of pieces."""
-        for i, (begin, end) in enumerate(pairwise(pieces.offsets.tolist())):
-            ids = pieces.ids[begin:end] if mode == "max" else pieces.ids[begin:end][-1:]
-            if len(ids):
-                rows = self._table[ids]
-                if self._weights is not None:
-                    rows = rows * self._weights[ids, None]
-                out[i] = rows.max(axis=0)
-
-    def _write_means(self, pieces, scales, divisors, mode, out, column):
-        """Write sums of vectors over the number of pieces, or over other divisors.
-
-        Parameters
-        ----------
-        pieces : SubwordIds
-        scales : ndarray or None
-            Factor of each piece's vector.
-        divisors : ndarray or None
-            Value of each piece whose sum is the divisor.
-        mode : {"mean", "mean_sqrt_len_tokens", "weightedmean"}
-        out : ndarray of float32
-        column : int
-            The first column to write.
-        """
+    def _write_means(self, pieces, out):
+        """Write the mean vectors of the pieces of texts, (n_texts, dim)."""
         rows, lengths = pieces.ids, np.diff(pieces.offsets)
-        weights = None if scales is None else scales[rows].astype(np.float64)
-        sums = np.maximum(lengths, 1).astype(np.float64)
-        if mode == "weightedmean":
-            places = (
-                np.arange(len(rows)) - np.repeat(pieces.offsets[:-1], lengths) + 1.0
-            )
-            weights = places if weights is None else weights * places
-            sums *= (sums + 1) / 2
-        if divisors is not None:
-            of_text = np.repeat(np.arange(len(lengths)), lengths)
-            sums = np.bincount(of_text, divisors[rows], len(lengths))
-            sums = np.maximum(sums, _TINY)
-        if mode == "mean_sqrt_len_tokens":
-            sums = np.sqrt(sums)
+        weights = None if self._weights is None else self._weights[rows]
+        weights = None if weights is None else weights.astype(np.float64)
+        counts = np.maximum(lengths, 1).astype(np.float64)
         if self._mapping is not None:
             rows = self._mapping[rows]
         seconds = SECONDS_PER_SUM * len(out) + SECONDS_PER_TERM * rows.size * self.dim
@@ -389,17 +283,7 @@ class StaticModel(Handle, keep=2):
         if use_compiled(seconds):
             from ..._kernels._row_sums_numba import sum_rows as add
         offsets, n_texts = pieces.offsets, len(lengths)
-        add(self._table, rows, offsets, weights, sums, 0, n_texts, out, column)
-
-
-def _tokenizer_of(files):
-    """Return the tokenizer of a model's files."""
-    path = files.tokenizer
-    if path.name in CONFIGS.values():
-        return read_word_tokenizer(path)
-    if files.table is None:
-        return WordTokenizer(dict.fromkeys(read_json(path, dict)["vocab"]))
-    return PieceTokenizer(path)
+        add(self._table, rows, offsets, weights, counts, 0, n_texts, out, 0)
 
 
 def _as_single(values, other):
@@ -408,12 +292,12 @@ def _as_single(values, other):
     return values if kept else values.astype(np.float32)
 
 
-def _spans(texts, most=None):
-    """Return (first, last + 1) of runs of about `_CHUNK` characters, `most` texts."""
+def _parts(texts):
+    """Return slices of texts of about `_CHUNK` characters."""
     ends = np.cumsum([len(text) for text in texts])
     cuts = np.flatnonzero(np.diff(ends // _CHUNK, prepend=0)) + 1
-    starts = range(0, len(texts), most or len(texts) or 1)
-    return list(pairwise(np.unique([0, *cuts, *starts, len(texts)]).tolist()))
+    ends = np.unique([0, *cuts, len(texts)]).tolist()
+    return [slice(*pair) for pair in pairwise(ends)]
 
 
 _OPTIONS = "loaded.json"

@@ -25,7 +25,7 @@ from .._encoder_modules import (
     unknown_module,
 )
 from .._model_folder import STATIC_MODULES, find_folder, hint_of_folder
-from ._word_tokenizer import CONFIGS, check_words, word_weights
+from ._word_tokenizer import CONFIG
 
 _WEIGHTS = ("model.safetensors", "embeddings.safetensors", "pytorch_model.bin")
 _TOKENIZER, _CONFIG = "tokenizer.json", "config.json"
@@ -35,12 +35,7 @@ _EXPECTED = (
     "model.safetensors, tokenizer.json, and config.json (model2vec) or modules.json "
     "(sentence-transformers)"
 )
-_NUMPY = {
-    **{"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"},
-    **{"I16": "<i2", "I8": "i1", "U8": "u1", "U16": "<u2", "U32": "<u4"},
-    **{"U64": "<u8", "BOOL": "?"},
-}
-_TYPES = {*_NUMPY, "BF16"}
+_TYPES = {"F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8"}
 # Tables of vectors in the files of weights, by library or module.
 _TABLES = ("embeddings", "embedding.weight", "emb_layer.weight")
 
@@ -51,10 +46,9 @@ class StaticFiles(NamedTuple):
     Attributes
     ----------
     root : Path
-    weights : Path or None
-        None for bags of words, which have no vectors of words.
+    weights : Path
     tokenizer : Path
-    table : str or None
+    table : str
         Name of the tensor with the vectors.
     others : tuple of Path
         The other files that were read.
@@ -63,39 +57,26 @@ class StaticFiles(NamedTuple):
     modules : SentenceModules
         How pieces are pooled, and what follows.
     settings : EncoderSettings
-    special : bool
-        Whether texts get the tokenizer's special tokens.
-    scales : tuple of ndarray
-        Weights of words by which vectors are multiplied, one array per WordWeights.
-    counts : bool
-        Whether a bag of words counts every occurrence of a word.
     """
 
     root: Path
-    weights: Path | None
+    weights: Path
     tokenizer: Path
-    table: str | None
+    table: str
     others: tuple
     library: str
     modules: SentenceModules
     settings: EncoderSettings = EncoderSettings()
-    special: bool = False
-    scales: tuple = ()
-    counts: bool = True
 
     @property
     def paths(self):
         """All files."""
-        weights = () if self.weights is None else (self.weights,)
-        return *weights, self.tokenizer, *self.others
+        return self.weights, self.tokenizer, *self.others
 
 
 def find_model(spec, *, local):
     """Return a StaticSpec as `find_folder` does, and the folder."""
-    files = [
-        *(*_WEIGHTS, _TOKENIZER, _CONFIG, MODULES, SETTINGS, ROUTES, _WORDS),
-        *CONFIGS.values(),
-    ]
+    files = [*_WEIGHTS, _TOKENIZER, _CONFIG, MODULES, SETTINGS, ROUTES, _WORDS, CONFIG]
     patterns = [*files, *(f"*/{name}" for name in files)]
     return find_folder(spec, _EXPECTED, local=local, allow_patterns=patterns)
 
@@ -121,7 +102,7 @@ def find_files(model, task=None):
         raise ValueError(f"{folder} has the modules {kinds}.{hint}")
     settings = read_settings(folder)
     check_model_type(settings)
-    read = {"StaticEmbedding": _pieces, "WordEmbeddings": _words, "BoW": _bag}[kind]
+    read = _pieces if kind == "StaticEmbedding" else _words
     found = read(folder, folder / place, rest, hint)
     names = [MODULES, SETTINGS, ROUTES, *(f"{place}/{ROUTES}" for _, place in modules)]
     others = {folder / name for name in names}
@@ -177,49 +158,24 @@ def _pieces(folder, place, rest, hint):
 
 
 def _words(folder, place, rest, hint):
-    """Return the StaticFiles of WordEmbeddings, maybe with WordWeights."""
+    """Return the StaticFiles of WordEmbeddings."""
     config = read_json(place / _WORDS, dict)
     kind = module_kind(str(config.get("tokenizer_class")))
-    special = kind == "TransformersTokenizerWrapper"
-    if not special and kind not in CONFIGS:
+    if kind != "WhitespaceTokenizer":
         raise unknown_module("WordEmbeddings", f"the tokenizer {kind}")
-    tokenizer = place / (_TOKENIZER if special else CONFIGS[kind])
-    weights = _weights_in(place, _WEIGHTS)
+    weights, tokenizer = _weights_in(place, _WEIGHTS), place / CONFIG
     if weights is None or not tokenizer.is_file():
         raise FileNotFoundError(
-            f"{place} has no {tokenizer.name if weights else _WEIGHTS[0]}, which the "
-            "module WordEmbeddings needs."
+            f"{place} has no {CONFIG if weights else _WEIGHTS[0]}, which the module "
+            "WordEmbeddings needs."
         )
-    scales, rest = [], list(rest)
-    while rest and rest[0][0] == "WordWeights":
-        path = folder / rest.pop(0)[1] / _CONFIG
-        options = read_json(path, dict)
-        check_words(options.get("vocab"), "vocab", path)
-        scales.append(word_weights(options, options["vocab"], path))
     limit = _checked_length(config, "max_seq_length", None, place / _WORDS)
     modules = read_modules(folder, rest, max_length=limit)
-    if "cls" in modules.pooling["modes"]:
-        raise unknown_module("Pooling", "pooling by cls after WordEmbeddings")
-    return StaticFiles(
-        *(folder, weights, tokenizer, _table_name(weights, hint), ()),
-        *("sentence-transformers", modules),
-        special=special,
-        scales=tuple(scales),
-    )
-
-
-def _bag(folder, place, rest, hint):
-    """Return the StaticFiles of a BoW."""
-    path = place / _CONFIG
-    options = read_json(path, dict)
-    check_words(options.get("vocab"), "vocab", path)
-    vocabulary = list(dict.fromkeys(options["vocab"]))
-    return StaticFiles(
-        *(folder, None, path, None, (), "sentence-transformers"),
-        read_modules(folder, rest, pooling=["sum"]),
-        scales=(word_weights(options, vocabulary, path),),
-        counts=bool(options.get("cumulative_term_frequency", True)),
-    )
+    modes = modules.pooling["modes"]
+    if modes != ["mean"]:
+        raise unknown_module("Pooling", f"pooling_mode={modes} after WordEmbeddings")
+    table, library = _table_name(weights, hint), "sentence-transformers"
+    return StaticFiles(folder, weights, tokenizer, table, (), library, modules)
 
 
 def _weights_in(folder, names):
@@ -241,7 +197,7 @@ def _checked_length(options, name, default, path):
 
 
 def _table_name(weights, hint=""):
-    names = sorted(tensor_names(weights))
+    names = sorted(_tensor_names(weights))
     for name in _TABLES:
         if name in names:
             return name
@@ -251,7 +207,7 @@ def _table_name(weights, hint=""):
     )
 
 
-def tensor_names(path):
+def _tensor_names(path):
     """Return the names of the tensors in a file."""
     if path.suffix == ".bin":
         return list(read_pickle(path))
@@ -259,12 +215,12 @@ def tensor_names(path):
         return list(file.keys())
 
 
-def _open(path):
+def _open(path, framework="np"):
     """Return an open safetensors file, whose header has been checked."""
     from safetensors import SafetensorError, safe_open
 
     try:
-        return safe_open(path, "np")
+        return safe_open(path, framework)
     except SafetensorError as error:
         raise ValueError(f"{path} is corrupt: {error}.") from error
 
@@ -276,34 +232,22 @@ def read_tensors(path, names):
     """
     if path.suffix == ".bin":
         tensors = read_pickle(path)
-        tensors = {n: tensors[n] for n in names if n in tensors}
-        arrays = {n: _array(tensor) for n, tensor in tensors.items()}
-        return [arrays.get(name) for name in names]
+        return [_array(tensors.get(name)) for name in names]
     with _open(path) as file:
-        types = {n: file.get_slice(n).get_dtype() for n in names if n in file.keys()}  # noqa: SIM118
-        odd = sorted(set(types.values()) - _TYPES)
-        if odd:
-            raise ValueError(
-                f"{path} has vectors of the type {odd[0]}, which is not supported. "
-                "Convert them to float16 or float32."
-            )
-        if "BF16" not in types.values():
-            return [file.get_tensor(n) if n in types else None for n in names]
-    from safetensors import deserialize
-
-    parts = dict(deserialize(path.read_bytes()))
-    return [_deserialized(parts[n]) if n in types else None for n in names]
+        present = [name for name in names if name in file.keys()]  # noqa: SIM118
+        types = {file.get_slice(name).get_dtype() for name in present}
+    odd = sorted(types - _TYPES)
+    if odd:
+        raise ValueError(
+            f"{path} has vectors of the type {odd[0]}, which is not supported. "
+            "Convert them to float16 or float32."
+        )
+    with _open(path, "pt" if "BF16" in types else "np") as file:
+        return [_array(file.get_tensor(n)) if n in present else None for n in names]
 
 
 def _array(tensor):
     """Return a tensor as an array, float32 if NumPy does not have its type."""
+    if tensor is None or isinstance(tensor, np.ndarray):
+        return tensor
     return (tensor.float() if tensor.dtype.is_floating_point else tensor).numpy()
-
-
-def _deserialized(part):
-    """Return the array of a tensor that safetensors has deserialized."""
-    if part["dtype"] != "BF16":
-        return np.frombuffer(part["data"], _NUMPY[part["dtype"]]).reshape(part["shape"])
-    # A float32 begins with the bits of its bfloat16.
-    bits = np.frombuffer(part["data"], "<u2").astype(np.uint32) << 16
-    return bits.view(np.float32).reshape(part["shape"])

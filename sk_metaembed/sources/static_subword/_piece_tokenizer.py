@@ -4,6 +4,7 @@ If the tokenizer splits a word alike in every text, each distinct word is split 
 """
 
 import json
+from functools import partial
 from itertools import chain
 from string import punctuation
 from typing import NamedTuple
@@ -37,14 +38,12 @@ class SubwordIds(NamedTuple):
         """Return only the pieces of a mask, (n_pieces,)."""
         return SubwordIds(self.ids[keep], offsets_of(keep)[self.offsets])
 
-    def cut(self, limit, *, from_left=False):
-        """Return at most `limit` pieces of each text, the last ones if `from_left`."""
+    def cut(self, limit):
+        """Return the first `limit` pieces of each text."""
         lengths = np.diff(self.offsets)
         if lengths.max(initial=0) <= limit:
             return self
         position = np.arange(len(self.ids)) - np.repeat(self.offsets[:-1], lengths)
-        if from_left:
-            position = np.repeat(lengths, lengths) - 1 - position
         return self.selected(position < limit)
 
 
@@ -133,8 +132,8 @@ class PieceTokenizer:
 
     Attributes
     ----------
-    truncation : (int, bool) or None
-        The tokenizer's own limit, and whether it cuts from the left.
+    truncation : int or None
+        The tokenizer's own limit.
     n_ids : int
         One more than the largest id.
     median_length : int
@@ -153,7 +152,7 @@ class PieceTokenizer:
         except Exception as error:  # tokenizers raises nothing more specific
             raise ValueError(f"{path} is not a readable tokenizer: {error}.") from error
         cut = self._tokenizer.truncation
-        self.truncation = cut and (cut["max_length"], cut["direction"] == "left")
+        self.truncation = cut and cut["max_length"]
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         # The file itself may lack entries, such as the model's type.
@@ -172,27 +171,16 @@ class PieceTokenizer:
         alone, spaced, pair = self._lists(["a", " a", "a a"])
         return pair == alone + spaced and alone != spaced
 
-    def _lists(self, texts, special=False):
-        split, options = (
-            self._tokenizer.encode_batch_fast,
-            {"add_special_tokens": special},
-        )
+    def _lists(self, texts):
+        split = partial(self._tokenizer.encode_batch_fast, add_special_tokens=False)
         try:
-            encoded = split(texts, **options)
+            encoded = split(texts)
         except TypeError:  # lone surrogates, which UTF-8 does not have
-            texts = [text.encode("utf-8", "replace").decode() for text in texts]
-            encoded = split(texts, **options)
+            encoded = split([t.encode("utf-8", "replace").decode() for t in texts])
         return [encoding.ids for encoding in encoded]
 
-    def pieces(self, texts, *, special=False):
-        """Return the `SubwordIds` of a list of texts, in full.
-
-        With `special`, texts that are not blank include the special tokens.
-        """
-        if special:
-            lists = self._lists(texts, special=True)
-            pairs = zip(texts, lists, strict=True)
-            return SubwordIds.of_lists([ids if t.strip() else [] for t, ids in pairs])
+    def pieces(self, texts):
+        """Return the `SubwordIds` of a list of texts, in full."""
         n_characters = sum(map(len, texts))
         seconds = _SECONDS_PER_CHARACTER * n_characters
         if self._words is None or not use_compiled(seconds):

@@ -91,7 +91,7 @@ def test_other_tokenizers(tmp_path, make, compiled):
 def test_sentence_transformers(tmp_path, normalize):
     # What its EmbeddingBag and F.normalize compute, without importing torch.
     tokenizer = tiny_static.wordpiece()
-    tokenizer.enable_truncation(4, direction="left")
+    tokenizer.enable_truncation(4)
     folder = tiny_static.save_sentence_encoder(
         tmp_path, tokenizer, normalize=normalize, prompt="film: "
     )
