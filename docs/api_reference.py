@@ -139,7 +139,7 @@ SUBPACKAGES = {
                 "sentence_similarity_score",
                 "coverage_report",
             ],
-            "Scores for tags": ["span_f1_score", "span_classification_report"],
+            "Scores for tags": ["span_f1_score"],
         },
     ),
     "inspection": (
@@ -157,7 +157,7 @@ SUBPACKAGES = {
     ),
     "persistence": (
         "Saving and loading",
-        {"": ["save", "load", "SavedFileError", "UntrustedError"]},
+        {"": ["save", "load", "UntrustedError"]},
     ),
     "datasets": (
         "Data sets",

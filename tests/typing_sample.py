@@ -31,7 +31,6 @@ from sk_metaembed.datasets import load_glove_6b_50d
 from sk_metaembed.metrics import (
     coverage_report,
     sentence_similarity_score,
-    span_classification_report,
     span_f1_score,
     word_similarity_score,
 )
@@ -62,7 +61,7 @@ assert_type(coverage_report(vectors, ["cat and dog"]), list[dict[str, Any]])
 assert_type(span_f1_score(tags, tags, scheme="IOB2"), float)
 assert_type(span_f1_score(tags, tags, average=None), NDArray[np.float64])
 assert_type(
-    span_classification_report(tags, tags, output_dict=True),
+    span_f1_score(tags, tags, return_report=True),
     dict[str, dict[str, float]],
 )
 # Containers are immutable; an int gives a row, any other index a container.

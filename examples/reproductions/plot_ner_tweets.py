@@ -134,9 +134,10 @@ for name, blocks in rows.items():
 # The report has one row per type. The tagger finds people (.60) and locations (.47),
 # few companies, works and groups (.13 to .07), and no products: there are few in the
 # training set, and titles consist of common words.
-from sk_metaembed.metrics import span_classification_report
+import pandas as pd
 
-print(span_classification_report(test.target, predicted))
+report = span_f1_score(test.target, predicted, return_report=True)
+print(pd.DataFrame(report).T.round(2).to_string())
 
 # %%
 # Weights of the sources

@@ -20,7 +20,7 @@ from ._validation import check_option
 
 
 class SpanOptions(TypedDict, total=False):
-    """Options of both functions."""
+    """Options of `span_f1_score`, except those that select the result."""
 
     scheme: Literal["IOB2", "IOBES"]
     labels: Iterable[str] | None
@@ -116,6 +116,16 @@ def span_f1_score(
 ) -> NDArray[np.float64]: ...
 
 
+@overload
+def span_f1_score(
+    y_true: Tags,
+    y_pred: Tags,
+    *,
+    return_report: Literal[True],
+    **options: Unpack[SpanOptions],
+) -> dict[str, dict[str, float]]: ...
+
+
 @prefix_errors
 def span_f1_score(
     y_true: Tags,
@@ -128,7 +138,8 @@ def span_f1_score(
     tokens: Texts | EmbeddedSequences | None = None,
     invalid: Literal["repair", "drop", "raise"] = "repair",
     zero_division: float | Literal["warn"] = "warn",
-) -> float | NDArray[np.float64]:
+    return_report: bool = False,
+) -> float | NDArray[np.float64] | dict[str, dict[str, float]]:
     r"""Compute the F1 score of the entities that predicted tags mark.
 
     This is the standard metric of named entity recognition. A prediction is correct if
@@ -165,11 +176,19 @@ def span_f1_score(
         Score of a label without true and predicted spans, and of "micro" if there are
         no spans at all, as in scikit-learn. Averages over labels include it. "warn"
         means 0 and a warning.
+    return_report : bool, default=False
+        Whether to return precision, recall and F1 per label and their averages instead
+        of the score, whatever `average`.
 
     Returns
     -------
-    float, or ndarray of float64 of shape (n_labels,)
+    score : float, or ndarray of float64 of shape (n_labels,)
         Between 0 and 1.
+    report : dict of str to dict
+        Returned instead of the score if `return_report`, as from scikit-learn's
+        ``classification_report``: for each label, "micro avg", "macro avg" and
+        "weighted avg", the values "precision", "recall", "f1-score" and "support", the
+        number of true spans. ``pandas.DataFrame(report).T`` makes a table.
 
     Raises
     ------
@@ -181,7 +200,7 @@ def span_f1_score(
 
     See Also
     --------
-    span_classification_report : Precision, recall and F1 per label.
+    sk_metaembed.TokenClassifier : Tags tokens with any classifier.
 
     Notes
     -----
@@ -202,6 +221,9 @@ def span_f1_score(
     0.667
     >>> span_f1_score(y_true, y_pred, average=None)
     array([0., 1.])
+    >>> report = span_f1_score(y_true, y_pred, return_report=True, zero_division=0)
+    >>> report["place"]
+    {'precision': 1.0, 'recall': 1.0, 'f1-score': 1.0, 'support': 2.0}
     >>> tokens = [["Rome", "and", "Rome"], ["Ada", "Lovelace"]]
     >>> span_f1_score(y_true, y_pred, level="surface", tokens=tokens)
     0.5
@@ -210,6 +232,16 @@ def span_f1_score(
         raise ValueError(f"average must be one of {_AVERAGES}; got {average!r}.")
     options = scheme, invalid, labels, level, tokens
     names, true, pred = _label_codes(y_true, y_pred, *options)
+    if return_report:
+        names = names or ["(no spans)"]
+        return classification_report(
+            true,
+            pred,
+            labels=range(len(names)),
+            target_names=names,
+            output_dict=True,
+            zero_division=zero_division,
+        )
     if average is None and not names:
         return np.zeros(0)
     score = precision_recall_fscore_support(
@@ -221,112 +253,3 @@ def span_f1_score(
         zero_division=zero_division,
     )[2]
     return score if average is None else float(score)
-
-
-@overload
-def span_classification_report(
-    y_true: Tags,
-    y_pred: Tags,
-    *,
-    digits: int = ...,
-    output_dict: Literal[False] = ...,
-    **options: Unpack[SpanOptions],
-) -> str: ...
-
-
-@overload
-def span_classification_report(
-    y_true: Tags,
-    y_pred: Tags,
-    *,
-    digits: int = ...,
-    output_dict: Literal[True],
-    **options: Unpack[SpanOptions],
-) -> dict[str, dict[str, float]]: ...
-
-
-@prefix_errors
-def span_classification_report(
-    y_true: Tags,
-    y_pred: Tags,
-    *,
-    scheme: Literal["IOB2", "IOBES"] = "IOB2",
-    labels: Iterable[str] | None = None,
-    level: Literal["entity", "surface"] = "entity",
-    tokens: Texts | EmbeddedSequences | None = None,
-    invalid: Literal["repair", "drop", "raise"] = "repair",
-    zero_division: float | Literal["warn"] = "warn",
-    digits: int = 2,
-    output_dict: bool = False,
-) -> str | dict[str, dict[str, float]]:
-    """Report precision, recall and F1 of the spans of each label, and their averages.
-
-    It shows which labels a tagger misses or confuses, such as rare labels that it never
-    predicts. The layout is the same as in scikit-learn's ``classification_report``.
-
-    Parameters
-    ----------
-    y_true, y_pred : list of lists of str, array of such lists, or TokenSequences
-        One tag per token.
-    scheme : {"IOB2", "IOBES"}, default="IOB2"
-        Tagging scheme.
-    labels : list of str, default=None
-        Labels to report. None means all labels in `y_true` and `y_pred`, sorted.
-    level : {"entity", "surface"}, default="entity"
-        As for `span_f1_score`.
-    tokens : token lists, TokenSequences or EmbeddedSequences, default=None
-        The sentences, for ``level="surface"``.
-    invalid : {"repair", "drop", "raise"}, default="repair"
-        As for `span_f1_score`.
-    zero_division : {"warn", 0.0, 1.0}, default="warn"
-        Value of a precision without predicted spans, a recall without true spans, and
-        an F1 without both. "warn" means 0 and a warning.
-    digits : int, default=2
-        Number of decimals in the text.
-    output_dict : bool, default=False
-        Whether to return a dict instead of a text.
-
-    Returns
-    -------
-    str, or dict of str to dict
-        As scikit-learn's ``classification_report``: for each label, "micro avg", "macro
-        avg" and "weighted avg": "precision", "recall", "f1-score" and "support", the
-        number of true spans.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for `span_f1_score`.
-
-    See Also
-    --------
-    span_f1_score : Computes a single score.
-
-    Examples
-    --------
-    >>> from sk_metaembed.metrics import span_classification_report
-    >>> y_true = [["B-place", "O", "B-place"], ["B-person", "I-person"]]
-    >>> y_pred = [["B-place", "O", "B-place"], ["B-person", "O"]]
-    >>> print(span_classification_report(y_true, y_pred))
-                  precision    recall  f1-score   support
-    <BLANKLINE>
-          person       0.00      0.00      0.00         1
-           place       1.00      1.00      1.00         2
-    <BLANKLINE>
-       micro avg       0.67      0.67      0.67         3
-       macro avg       0.50      0.50      0.50         3
-    weighted avg       0.67      0.67      0.67         3
-    <BLANKLINE>
-    """
-    options = scheme, invalid, labels, level, tokens
-    names, true, pred = _label_codes(y_true, y_pred, *options)
-    names = names or ["(no spans)"]
-    return classification_report(
-        true,
-        pred,
-        labels=range(len(names)),
-        target_names=names,
-        digits=digits,
-        output_dict=output_dict,
-        zero_division=zero_division,
-    )

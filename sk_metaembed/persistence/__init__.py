@@ -19,7 +19,7 @@ estimator may have:
   `ElmoEmbedding`).
 """
 
-from ._archive import SavedFileError, UntrustedError
+from ._archive import UntrustedError
 from ._save_load import load, save
 
-__all__ = ["SavedFileError", "UntrustedError", "load", "save"]
+__all__ = ["UntrustedError", "load", "save"]

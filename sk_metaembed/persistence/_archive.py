@@ -32,31 +32,7 @@ _CHUNK = 1 << 20
 
 
 class SavedFileError(ValueError):
-    """A saved file cannot be loaded.
-
-    It is corrupt, was not written by `save`, or needs types or functions that the
-    caller does not trust. Catch it when loading files from others.
-
-    See Also
-    --------
-    UntrustedError : The file may be loaded once the names in the error are trusted.
-    sk_metaembed.load : Raises it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from sk_metaembed import load
-    >>> from sk_metaembed.persistence import SavedFileError
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "notes.txt")
-    ...     _ = path.write_text("tea 0.5 1")
-    ...     try:
-    ...         load(path)
-    ...     except SavedFileError as error:
-    ...         print(str(error).partition("notes.txt: ")[2].partition(". ")[0])
-    the file was not written by sk_metaembed.save
-    """
+    """A saved file cannot be loaded: it is corrupt, or `save` did not write it."""
 
 
 class UntrustedError(SavedFileError):
@@ -79,7 +55,6 @@ class UntrustedError(SavedFileError):
 
     See Also
     --------
-    SavedFileError : The base class, raised for any file that cannot be loaded.
     sk_metaembed.load : Raises it; its parameter `trusted` takes the names.
 
     Examples

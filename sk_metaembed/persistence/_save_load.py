@@ -157,11 +157,10 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     Raises
     ------
     UntrustedError
-        If the file needs something that is not trusted.
-    SavedFileError
+        If the file needs something that is not trusted; a subclass of ValueError.
+    ValueError
         If the file was not written by `save`, is corrupt, has a newer format, or refers
-        to vectors or models that were moved or changed. Both are subclasses of
-        ValueError.
+        to vectors or models that were moved or changed.
     OSError
         If the file cannot be opened, or a bundle can be neither read from the cache nor
         unpacked there. The message names the user and ``SK_METAEMBED_CACHE``.

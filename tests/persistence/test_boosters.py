@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, load, save
-from sk_metaembed.persistence import SavedFileError, UntrustedError
+from sk_metaembed.persistence import UntrustedError
 
 from ..test_estimators import vectors
 from .same import ROWS
@@ -73,7 +73,7 @@ def test_a_library_that_is_not_installed(tmp_path, monkeypatch):
     for name in [n for n in sys.modules if n.partition(".")[0] == "lightgbm"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "lightgbm", None)
-    with pytest.raises(SavedFileError, match="the package 'lightgbm.*' is required"):
+    with pytest.raises(ValueError, match="the package 'lightgbm.*' is required"):
         load(path, trusted=TRUSTED["lightgbm"])
 
 
