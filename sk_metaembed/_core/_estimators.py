@@ -8,57 +8,23 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 from ._errors import NamedErrorsMixin
-from ._sklearn import (
-    BaseComposition,
-    Interval,
-    InvalidParameterError,
-    Method,
-    make_constraint,
-    validate_parameter_constraints,
-)
+from ._sklearn import BaseComposition, InvalidParameterError, Method
 
 _LONGEST = 200  # characters
 
 
 class CheckedParametersMixin(NamedErrorsMixin):
-    """Reject True and False for numbers; name the class in errors of public methods.
-
-    To Python a bool is an int: ``max_iter=True``, often a parameter mistaken for
-    another, would train for one iteration. Long values are shortened in messages.
-    """
+    """Shorten values in errors of parameters; name the class in errors of methods."""
 
     def _validate_params(self):
-        constraints, params = self._parameter_constraints, self.get_params(deep=False)
-        for name, value in params.items():
-            given = constraints.get(name, "no_validation")
-            if isinstance(value, bool) and _accepts_numbers_only(given, value):
-                params[name] = _NoNumber(value)
         try:
-            validate_parameter_constraints(constraints, params, type(self).__name__)
+            super()._validate_params()
         except InvalidParameterError as error:
             message = str(error)
-            for value in params.values():
+            for value in self.get_params(deep=False).values():
                 message = message.replace(repr(value), _shortened(value))
             error.args = (message,)
             raise
-
-
-class _NoNumber:
-    """True or False where only numbers are allowed; it satisfies no constraint."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def __repr__(self):
-        return repr(self.value)
-
-
-def _accepts_numbers_only(constraints, value):
-    """Return whether a bool satisfies only constraints on numbers."""
-    if isinstance(constraints, str):
-        return False
-    satisfied = [c for c in _flat(constraints) if c.is_satisfied_by(value)]
-    return bool(satisfied) and all(map(_is_number, satisfied))
 
 
 def _shortened(value):
@@ -78,18 +44,6 @@ def is_integer(value):
 def is_real(value):
     """Return whether value is a real number, and not True or False."""
     return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _flat(constraints):
-    """Return constraints, with those that combine others replaced by their parts."""
-    objects = [make_constraint(constraint) for constraint in constraints]
-    return [part for c in objects for part in getattr(c, "_constraints", [c])]
-
-
-def _is_number(constraint):
-    if isinstance(constraint, Interval):
-        return True
-    return getattr(constraint, "type", None) in (int, float, Integral, Real)
 
 
 class NamedEstimatorsMixin(BaseComposition):

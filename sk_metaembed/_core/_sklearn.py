@@ -13,13 +13,12 @@ from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
-    Interval,
     InvalidParameterError,
     Options,
     StrOptions,
-    make_constraint,
     validate_parameter_constraints,
 )
+from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils._set_output import (
     _auto_wrap_is_configured as auto_wrap_is_configured,
 )
@@ -69,7 +68,19 @@ fit_context: Callable[..., Callable[[Method], Method]] = _fit_context
 available_if: Callable[..., Callable[[Method], Method]] = _available_if
 with_callbacks: Callable[[Method], Method] = _with_callbacks
 
-# Constraints of parameters that are numbers.
+
+class Interval(_Interval):
+    """An interval of numbers, without True and False.
+
+    To Python a bool is an int: ``max_iter=True``, often a parameter mistaken for
+    another, would train for one iteration.
+    """
+
+    def is_satisfied_by(self, val):
+        """Return whether a value is a number in the interval."""
+        return not isinstance(val, bool) and super().is_satisfied_by(val)
+
+
 COUNT = Interval(Integral, 1, None, closed="left")
 NATURAL = Interval(Integral, 0, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
