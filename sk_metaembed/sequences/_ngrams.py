@@ -114,13 +114,13 @@ def learn_ngrams(
         if i >= max_length - 1:
             beginnings, n_beginnings = numbers, len(words)
         sizes = n_beginnings, len(words)
-        pairs, are_known = _pairs(beginnings, numbers, rows, distance, sizes)
-        kept, frequencies = _most_frequent(pairs, rows[:-distance][are_known], *limits)
-        keys.append(kept.astype(np.int64))
+        pairs, starts = _pairs(beginnings, numbers, rows, distance, sizes)
+        kept, frequencies = _most_frequent(pairs, rows[starts], *limits)
+        keys.append(kept)
         counts.append(frequencies)
         if i + 1 < len(distances):
-            beginnings = _spread(_places(kept, pairs), are_known, len(rows))
-            n_beginnings = len(kept)
+            beginnings, n_beginnings = np.full(len(rows), -1, np.int32), len(kept)
+            beginnings[starts] = _places(kept, pairs)
     n, counts = len(tokens), np.concatenate(counts[min_length - 1 :])
     idf = 1 + np.log((1 + n) / (1 + counts))
     return Ngrams(words, keys, idf.astype(np.float32), min_length, tuple(gaps))
@@ -144,11 +144,19 @@ def ngram_counts(tokens, ngrams):
     n_blocks = max(-(-tokens.n_tokens // _BLOCK), 1)
     ends = np.linspace(0, tokens.n_tokens, n_blocks + 1)[1:-1]
     bounds = [0, *np.searchsorted(tokens.offsets, ends).tolist(), len(tokens)]
-    blocks = [
-        _counts(*_features(part, ngrams, words), (len(part), len(ngrams.idf)))
-        for start, stop in pairwise(bounds)
-        for part in [tokens[start:stop]]
-    ]
+    sizes = [len(each) for each in (ngrams.words, *ngrams.keys)]
+    blocks = []
+    for first, last in pairwise(bounds):
+        part = tokens[first:last]
+        segments, rows, columns, n_before = part.segment_ids(), [], [], 0
+        kinds = zip(sizes, ngram_numbers(part, ngrams, words), strict=True)
+        for size, numbers in islice(kinds, ngrams.min_length - 1, None):
+            known = np.flatnonzero(numbers >= 0)
+            rows.append(segments[known])
+            columns.append(n_before + numbers[known])
+            n_before += size
+        rows, columns = np.concatenate(rows), np.concatenate(columns)
+        blocks.append(_counts(rows, columns, (len(part), len(ngrams.idf))))
     return blocks[0] if n_blocks == 1 else vstack(blocks, format="csr")
 
 
@@ -195,7 +203,9 @@ def position_weights(tokens, positions):
     rows, keys = _cells(tokens, positions.words, positions.from_end)
     columns = _places(positions.keys, keys)
     known, shape = columns >= 0, (len(tokens), len(positions.keys))
-    return unit_rows(_logarithmic_counts(rows[known], columns[known], shape))
+    counts = _counts(rows[known], columns[known], shape)
+    counts.data = 1 + np.log(counts.data)
+    return unit_rows(counts)
 
 
 def word_numbers(types, ngrams):
@@ -220,23 +230,10 @@ def ngram_numbers(tokens, ngrams, words=None):
         if i >= max_length - 1:
             numbers, n_beginnings = words, n_words
         sizes = n_beginnings, n_words
-        pairs, are_known = _pairs(numbers, words, rows, distance, sizes)
-        numbers = _spread(_places(keys, pairs), are_known, len(rows))
-        n_beginnings = len(keys)
+        pairs, starts = _pairs(numbers, words, rows, distance, sizes)
+        numbers, n_beginnings = np.full(len(rows), -1, np.int32), len(keys)
+        numbers[starts] = _places(keys, pairs)
         yield numbers
-
-
-def _features(tokens, ngrams, words):
-    """Return sequence and column of each known n-gram of each sequence."""
-    rows, all_rows, columns, n_before = tokens.segment_ids(), [], [], 0
-    sizes = [len(each) for each in (ngrams.words, *ngrams.keys)]
-    of_kinds = zip(sizes, ngram_numbers(tokens, ngrams, words), strict=True)
-    for size, numbers in islice(of_kinds, ngrams.min_length - 1, None):
-        known = np.flatnonzero(numbers >= 0)
-        all_rows.append(rows[known])
-        columns.append(n_before + numbers[known])
-        n_before += size
-    return np.concatenate(all_rows), np.concatenate(columns)
 
 
 def _cells(tokens, words, from_end):
@@ -256,13 +253,6 @@ def _cells(tokens, words, from_end):
     return np.concatenate(all_rows), np.concatenate(keys)
 
 
-def _logarithmic_counts(rows, columns, shape):
-    """Return a CSR array with 1 + ln c for a pair of row and column with c entries."""
-    counts = _counts(rows, columns, shape)
-    counts.data = 1 + np.log(counts.data)
-    return counts
-
-
 def _counts(rows, columns, shape):
     """Return a CSR array with the number of entries of each pair of row and column."""
     # Half the memory of int64, which scipy keeps.
@@ -280,7 +270,7 @@ def unit_rows(weights):
 
 
 def _pairs(beginnings, numbers, rows, distance, sizes):
-    """Return the keys of n-grams whose parts are known, and which tokens start one.
+    """Return the keys of n-grams whose parts are known, and the tokens that start one.
 
     `beginnings` has the number of the n-gram without its last word that starts at each
     token, and `numbers` the number of the word there; both are -1 if it is unknown.
@@ -289,11 +279,12 @@ def _pairs(beginnings, numbers, rows, distance, sizes):
     """
     first, second = beginnings[:-distance], numbers[distance:]
     are_known = (first >= 0) & (second >= 0) & (rows[:-distance] == rows[distance:])
+    starts = np.flatnonzero(are_known)
     is_small = sizes[0] * sizes[1] <= np.iinfo(np.int32).max
-    keys = first[are_known].astype(np.int32 if is_small else np.int64)
+    keys = first[starts].astype(np.int32 if is_small else np.int64)
     keys *= sizes[1]
-    keys += second[are_known]
-    return keys, are_known
+    keys += second[starts]
+    return keys, starts
 
 
 def _most_frequent(keys, rows, n, min_count):
@@ -302,49 +293,20 @@ def _most_frequent(keys, rows, n, min_count):
     `rows` ascend. None is all of them. Keys with fewer than `min_count` occurrences are
     left out.
     """
-    distinct, occurrences = _occurrences(keys)
-    least = min_count
-    if n is not None and len(distinct) > n > 0:
-        # A key that occurs less often than n keys occur in rows is not among the n most
-        # frequent ones.
-        least = max(np.partition(occurrences, -n)[-n] // 2, min_count)
-    while True:
-        kept = distinct[occurrences >= least]
-        frequencies = _row_counts(kept, keys, rows)
-        if least <= min_count or np.count_nonzero(frequencies >= least) >= n:
-            break
-        least = min_count
-    most = np.sort(np.argsort(-frequencies, kind="stable")[:n])
-    return kept[most], frequencies[most]
-
-
-def _occurrences(keys):
-    """Return the distinct keys, sorted, and how often they occur."""
-    if keys.max(initial=0) <= _PER_NUMBER * len(keys):
-        counts = np.bincount(keys)
-        distinct = np.flatnonzero(counts)
-        return distinct, counts[distinct]
-    ordered = np.sort(keys)
-    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    return ordered[starts], np.diff(starts, append=len(keys))
-
-
-def _row_counts(kept, keys, rows):
-    """Return in how many rows some sorted keys occur, (n_kept,)."""
-    frequencies = np.zeros(len(kept), dtype=np.int64)
-    start = 0
-    while start < len(keys):
-        stop = len(keys)
-        if stop - start > _BLOCK:  # a block does not divide a row
-            stop = np.searchsorted(rows, rows[start + _BLOCK], side="right")
-        places = _places(kept, keys[start:stop])
-        is_kept = places >= 0
-        own = rows[start:stop][is_kept] - rows[start]
-        shape = int(rows[stop - 1] - rows[start]) + 1, len(kept)
-        counts = _counts(own, places[is_kept], shape)
-        frequencies += np.bincount(counts.indices, minlength=len(kept))
-        start = stop
-    return frequencies
+    n_rows = int(rows[-1]) + 1 if len(rows) else 1
+    if int(keys.max(initial=0)) >= (1 << 62) // n_rows:
+        distinct, keys = np.unique(keys, return_inverse=True)
+        places, frequencies = _most_frequent(keys, rows, n, min_count)
+        return distinct[places], frequencies
+    pairs = keys.astype(np.int64) * n_rows + rows
+    pairs.sort()
+    keys = pairs // n_rows
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    is_new = np.diff(pairs, prepend=-1) != 0
+    frequencies = np.add.reduceat(is_new, starts, dtype=np.int64) if len(keys) else keys
+    often = np.flatnonzero(np.diff(starts, append=len(keys)) >= min_count)
+    most = np.sort(often[np.argsort(-frequencies[often], kind="stable")[:n]])
+    return keys[starts[most]], frequencies[most]
 
 
 def _places(keys, searched):
@@ -367,10 +329,3 @@ def _places(keys, searched):
     result = np.full(len(searched), -1, dtype=np.int32)
     result[possible] = np.where(keys[places] == searched[possible], places, -1)
     return result
-
-
-def _spread(numbers, are_known, n_tokens):
-    """Return the number of the n-gram that starts at each token, -1 without one."""
-    spread = np.full(n_tokens, -1, dtype=np.int32)
-    spread[: len(are_known)][are_known] = numbers
-    return spread
