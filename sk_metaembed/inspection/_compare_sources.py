@@ -14,7 +14,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
 
 from .._core._arrays import normalize_rows
-from .._core._copies import find_copies
 from .._core._errors import plural, prefix_errors, short_repr
 from .._core._optional import progress_bar
 from .._core._sample_weights import fit_model
@@ -34,7 +33,7 @@ from .._targets import (
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..pooling._api import sequence_blocks
 from ..sequences import Block, EmbeddedSequences, Tokenizer
-from ..sequences._api import equal_rows, folds_case, without_case
+from ..sequences._api import equal_rows, find_copies, folds_case, without_case
 from ..sources import (
     EmbeddingUnion,
     FunctionEmbedding,

@@ -2,7 +2,7 @@
 
 from ._block import LEVELS, block_of_table
 from ._columns import distinct_cells, read_columns, refuse_other_rows, rows_of_cells
-from ._equal_rows import equal_rows
+from ._equal_rows import equal_rows, find_copies
 from ._html import display_word
 from ._mixins import (
     MISSING_CONSTRAINT,

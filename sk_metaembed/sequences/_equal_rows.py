@@ -1,84 +1,44 @@
-"""Rows that belong together: a model that has seen one knows others."""
+"""Rows that are held out together: a model that has seen one knows the others."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 
-from .._core._arrays import chunks, gather_index, ranges
 from .._core._errors import plural
 from ._sequence_pairs import SequencePairs, tokens_of
 
 _MOST_LINKED = 0.1  # of all pairs, by texts that they share
 _MANY_SHARED = 0.2  # of all pairs
-_BASE = np.uint64(0x9E3779B97F4A7C15)  # odd; of polynomial hashes
+# Equal rows of a table are copies if there are this many times as many as independent
+# columns would have.
+_NOT_BY_CHANCE = 10
+_DISAGREEMENT = 0.1  # of copies; share of the variance of the targets
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, of hashes
 
 
 def equal_rows(X, *, warns=False):
     """Return for each row the number of an equal row, or None if all rows differ.
 
+    An empty sequence is equal to no other, because their vectors may still differ.
     Pairs that share a text belong together, too, on whichever sides it is: a model that
     has seen one of them knows the text of the other. With `warns`, a warning is issued
     if that is not possible, because most pairs are linked.
     """
     is_pairs = isinstance(X, SequencePairs)
-    groups = texts = first_equal(tokens_of(X.sequences if is_pairs else X))
+    tokens = tokens_of(X.sequences if is_pairs else X)
+    groups = texts = np.arange(len(tokens))
+    codes, firsts = tokens.codes.tobytes(), {}
+    bounds = (tokens.codes.itemsize * tokens.offsets).tolist()
+    for i, (begin, end) in enumerate(pairwise(bounds)):
+        if begin < end:
+            groups[i] = firsts.setdefault(codes[begin:end], i)
     if is_pairs:
         pairs = np.split(texts, 2)
         groups = linked_pairs(*pairs)
         if warns:
             _warn_of_shared_texts(pairs, groups)
     return groups if np.any(groups != np.arange(len(groups))) else None
-
-
-def first_equal(tokens):
-    """Return the number of the first sequence with the same tokens, (n_sequences,).
-
-    An empty sequence is equal to no other, because their vectors may still differ.
-    Sequences whose hashes are equal are compared token by token.
-    """
-    numbers, hashes = np.arange(len(tokens)), _row_hashes(tokens)
-    rows = np.flatnonzero(tokens.lengths)
-    while len(rows):  # more than once only if unequal sequences have equal hashes
-        order = rows[np.argsort(hashes[rows], kind="stable")]
-        is_first = np.diff(hashes[order], prepend=~hashes[order[:1]]) != 0
-        firsts = order[is_first][np.cumsum(is_first) - 1]
-        rows, firsts = order[~is_first], firsts[~is_first]
-        are_equal = _are_equal(tokens, rows, firsts)
-        numbers[rows[are_equal]] = firsts[are_equal]
-        rows = np.sort(rows[~are_equal])
-    return numbers
-
-
-def _row_hashes(tokens):
-    """Return a polynomial in the codes of each sequence modulo 2^64, (n_sequences,)."""
-    all_lengths = tokens.lengths
-    powers = np.full(all_lengths.max(initial=0), _BASE)
-    np.cumprod(powers, out=powers)
-    hashes = np.zeros(len(tokens), dtype=np.uint64)
-    for part in chunks(len(tokens)):
-        lengths = all_lengths[part]
-        offsets = tokens.offsets[part.start : part.start + len(lengths) + 1]
-        terms = powers[ranges(np.zeros_like(lengths), lengths)]
-        terms *= tokens.codes[offsets[0] : offsets[-1]].astype(np.uint64) + 1
-        used = np.flatnonzero(lengths)
-        if len(used):
-            starts = offsets[used] - offsets[0]
-            hashes[part.start + used] = np.add.reduceat(terms, starts)
-    return hashes
-
-
-def _are_equal(tokens, rows, others):
-    """Return which sequences have the same tokens as others; none may be empty."""
-    lengths = tokens.lengths
-    are_equal = lengths[rows] == lengths[others]
-    candidates = np.flatnonzero(are_equal)
-    for part in chunks(len(candidates)):
-        chosen = candidates[part]
-        places, offsets = gather_index(tokens.offsets, rows[chosen])
-        others_places, _ = gather_index(tokens.offsets, others[chosen])
-        same = tokens.codes[places] == tokens.codes[others_places]
-        are_equal[chosen] = np.logical_and.reduceat(same, offsets[:-1])
-    return are_equal
 
 
 def _warn_of_shared_texts(pairs, groups):
@@ -137,3 +97,49 @@ def linked_pairs(first, second):
             for other in roots:
                 parents[other] = kept
     return distinct[[root(pair) for pair in range(len(distinct))]][pairs]
+
+
+def find_copies(columns, targets):
+    """Return the first row that each row is a copy of; None if there are no copies.
+
+    Equal rows are copies, unless a table of few columns with few values has as many
+    equal rows by chance, or their targets differ. New rows then repeat training rows,
+    too.
+
+    Parameters
+    ----------
+    columns : list of ndarray of shape (n_rows,)
+        Floats or integers.
+    targets : ndarray of float64, shape (n_rows, n_targets)
+    """
+    hashes = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        if column.dtype.kind == "f":  # equal numbers, -0.0 and NaN, can differ in bits
+            nan = column.dtype.type(np.nan)
+            column = np.where(np.isnan(column), nan, column + 0)
+        hashes = (hashes ^ column.view(f"u{column.itemsize}")) * _FACTOR
+        hashes ^= hashes >> np.uint64(32)
+    # Unequal rows with equal hashes, one pair in 2**64, would only share a fold.
+    _, first, places = np.unique(hashes, return_index=True, return_inverse=True)
+    first = first[places]
+    counts = np.bincount(first, minlength=len(first))
+    repeated = counts[first] > 1
+    if not repeated.any() or _vary(targets, first, counts, repeated):
+        return None
+    n_pairs = len(first) * (len(first) - 1)
+    share = _NOT_BY_CHANCE * n_pairs / (counts * (counts - 1)).sum()
+    for column in columns:
+        if share < 1:
+            break
+        own = np.unique(column, return_counts=True)[1]  # NaN are equal
+        share *= (own * (own - 1)).sum() / n_pairs
+    return first if share < 1 else None
+
+
+def _vary(targets, first, counts, repeated):
+    """Return whether the targets of equal rows differ clearly."""
+    own, first = targets[repeated], first[repeated]
+    sums = [np.bincount(first, column, len(counts)) for column in own.T]
+    means = np.stack(sums, axis=1)[first] / counts[first, None]
+    spread = np.square(targets - targets.mean(axis=0)).mean()
+    return np.square(own - means).mean() > _DISAGREEMENT * spread

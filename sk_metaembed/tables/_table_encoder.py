@@ -14,7 +14,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._copies import find_copies
 from .._core._errors import plural
 from .._core._estimators import fit_task, part_tasks, rollback_on_error
 from .._core._frames import plain_container, record_names, unique_names
@@ -37,6 +36,7 @@ from .._targets import (
     is_continuous,
     read_partial_labels,
 )
+from ..sequences._api import find_copies
 from ._cells import distinct
 from ._column_encoder import ColumnEncoder
 from ._column_format import find_duplicates

@@ -21,7 +21,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
-from .._core._copies import find_copies
 from .._core._errors import plural
 from .._core._estimators import (
     CheckedParametersMixin,
@@ -40,6 +39,7 @@ from .._targets import (
     errors_of_model,
 )
 from .._training._device import one_blas_thread
+from ..sequences._api import find_copies
 from ._learners import (
     NumbersInputMixin,
     as_float32,

@@ -16,7 +16,6 @@ from sklearn.utils import _safe_indexing, indexable, shuffle
 from sklearn.utils.validation import _num_samples
 
 from sk_metaembed import Block, EmbeddedSequences, Tokenizer, TokenSequences
-from sk_metaembed.sequences import _equal_rows
 
 from ..levels import embed
 
@@ -345,15 +344,3 @@ def test_containers_before_a_classifier_raise_with_a_remedy():
     embedded = EmbeddedSequences(tokens, [Block("x", np.eye(2), "type")])
     with pytest.raises(TypeError, match=r"x: type 2d\) cannot be .* Put Pooling"):
         LogisticRegression().fit(embedded, [0, 1])
-
-
-@pytest.mark.parametrize("base", [_equal_rows._BASE, np.uint64(1)])
-def test_each_sequence_finds_the_first_equal_one(base, monkeypatch):
-    # With base 1, permutations of a sequence have equal hashes.
-    monkeypatch.setattr(_equal_rows, "_BASE", base)
-    rng = np.random.default_rng(0)
-    rows = [rng.choice(["a", "b"], size=n).tolist() for n in rng.integers(5, size=300)]
-    expected = [rows.index(row) if row else i for i, row in enumerate(rows)]
-    tokens = TokenSequences.from_lists(rows)
-    assert _equal_rows.equal_rows(tokens).tolist() == expected
-    assert _equal_rows.equal_rows(tokens[:0]) is None

@@ -16,9 +16,9 @@ from sklearn.neighbors import KNeighborsRegressor
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from sk_metaembed import TableClassifier, TableEncoder, TableRegressor
-from sk_metaembed._core._copies import find_copies
 from sk_metaembed._stacking import make_folds
 from sk_metaembed._targets import no_warning_of_rare_classes, read_target
+from sk_metaembed.sequences._api import find_copies
 from sk_metaembed.tables import _table_model
 from sk_metaembed.tables._learners import _parts_left_out, decide, fit_trees
 
