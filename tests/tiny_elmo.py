@@ -1,38 +1,77 @@
 """ELMos with random weights, and the same arithmetic written out in numpy."""
 
+import json
 import os
 import tempfile
 from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from sk_metaembed.sources.elmo._model_files import weight_shapes
-from sk_metaembed.sources.elmo._options import ElmoOptions
-from sk_metaembed.sources.elmo.language_model._model_files import write_model
-
 _FOLDER = tempfile.TemporaryDirectory(prefix="sk_metaembed-tiny-elmo-")
-OPTIONS = ElmoOptions(
-    projection_dim=4,
-    cell_dim=6,
-    n_layers=2,
-    cell_clip=3.0,
-    proj_clip=3.0,
-    skip_connections=True,
-    char_dim=3,
-    max_characters=50,
-    filters=((1, 3), (2, 4), (3, 5)),
-    n_highway=2,
-    activation="relu",
-)
+
+
+class Options(NamedTuple):
+    projection_dim: int = 4
+    cell_dim: int = 6
+    n_layers: int = 2
+    cell_clip: float | None = 3.0
+    proj_clip: float | None = 3.0
+    skip_connections: bool = True
+    char_dim: int = 3
+    max_characters: int = 50
+    filters: tuple = ((1, 3), (2, 4), (3, 5))
+    n_highway: int = 2
+    activation: str = "relu"
+
+
+OPTIONS = Options()
 
 
 def random_weights(options, seed=0, scale=0.7):
     """Return random arrays of the shapes that a file has."""
+    o, n = options, sum(number for _, number in options.filters)
+    shapes = {"char_embed": (261, o.char_dim)}
+    for i, (width, number) in enumerate(o.filters):
+        shapes[f"CNN/W_cnn_{i}"] = 1, width, o.char_dim, number
+        shapes[f"CNN/b_cnn_{i}"] = (number,)
+    for k in range(o.n_highway):
+        shapes |= {f"CNN_high_{k}/W_{gate}": (n, n) for gate in ("carry", "transform")}
+        shapes |= {f"CNN_high_{k}/b_{gate}": (n,) for gate in ("carry", "transform")}
+    shapes["CNN_proj/W_proj"] = n, o.projection_dim
+    shapes["CNN_proj/b_proj"] = (o.projection_dim,)
+    for d in (0, 1):
+        for layer in range(o.n_layers):
+            cell = f"RNN_{d}/RNN/MultiRNNCell/Cell{layer}/LSTMCell/"
+            shapes[cell + "W_0"] = 2 * o.projection_dim, 4 * o.cell_dim
+            shapes[cell + "B"] = (4 * o.cell_dim,)
+            shapes[cell + "W_P_0"] = o.cell_dim, o.projection_dim
     rng = np.random.default_rng(seed)
     return {
         name: (scale * rng.normal(size=shape)).astype(np.float32)
-        for name, shape in weight_shapes(options).items()
+        for name, shape in shapes.items()
     }
+
+
+def write_model(folder, options, weights):
+    """Write options.json and weights.hdf5 as AllenNLP does; return their paths."""
+    import h5py
+
+    o, folder = options, Path(folder)
+    lstm = {"projection_dim": o.projection_dim, "dim": o.cell_dim}
+    lstm |= {"n_layers": o.n_layers, "use_skip_connections": o.skip_connections}
+    lstm |= {"cell_clip": o.cell_clip, "proj_clip": o.proj_clip}
+    cnn = {"embedding": {"dim": o.char_dim}, "filters": o.filters, "n_characters": 262}
+    cnn |= {"n_highway": o.n_highway, "activation": o.activation}
+    cnn["max_characters_per_token"] = o.max_characters
+    folder.mkdir(parents=True, exist_ok=True)
+    files = folder / "options.json", folder / "weights.hdf5"
+    files[0].write_text(json.dumps({"lstm": lstm, "char_cnn": cnn}), "utf-8")
+    with h5py.File(files[1], "w") as file:
+        for name, array in weights.items():
+            file[name] = array
+    return files
 
 
 def write(folder, options=OPTIONS, seed=0):
@@ -58,34 +97,12 @@ class TinyElmo(os.PathLike):
         return f"TinyElmo({self.which!r})"
 
 
-def carry_state(network, batches):
-    """Yield the layers of each batch, whose rows start in the states of the last."""
-    import torch
-
-    o = network.options
-    states = np.zeros((o.n_layers, 2, 0, o.projection_dim + o.cell_dim), np.float32)
-    for batch in batches:
-        n_new = max(0, len(batch) - states.shape[2])
-        states = np.pad(states, [(0, 0), (0, 0), (0, n_new), (0, 0)])
-        words = [word for sentence in batch for word in sentence]
-        table = torch.cat([network.encoder.marks(), network.encoder(words)])
-        lengths = np.array(list(map(len, batch)))
-        ends = np.cumsum(lengths)
-        used = np.flatnonzero(lengths)
-        rows = [np.arange(ends[i] - lengths[i], ends[i]) + 2 for i in used]
-        layers, states[:, :, used] = network.layers(
-            table, rows, None, states[:, :, used]
-        )
-        yield [layer.numpy() for layer in layers]
-
-
 class Oracle:
     """ELMo one word, one filter and one step at a time, in float64."""
 
     def __init__(self, options, weights):
         self.options = options
         self.weights = {k: np.asarray(v, np.float64) for k, v in weights.items()}
-        self.state = {}  # of (row, direction, layer)
 
     def word(self, characters):
         """Return the vector of one word, given its ids before padding."""
@@ -115,11 +132,8 @@ class Oracle:
             return x
         return x @ w["CNN_proj/W_proj"] + w["CNN_proj/b_proj"]
 
-    def sentence(self, words, row=None, marks=False):
-        """Return the layers of one sentence; a row's state is carried if it is told.
-
-        With ``marks=True`` its begin and its end stay.
-        """
+    def sentence(self, words, marks=False):
+        """Return the layers of one sentence; with `marks` also those of its marks."""
         most = self.options.max_characters - 2
         spelled = [list(w.encode("utf-8", "ignore")[:most]) for w in words]
         spelled = [[258, *s, 259] for s in [[256], *spelled, [257]]]
@@ -128,27 +142,22 @@ class Oracle:
         both = [vectors, vectors[::-1]]
         for layer in range(self.options.n_layers):
             for d in (0, 1):
-                out = self._lstm(both[d], d, layer, row)
+                out = self._lstm(both[d], d, layer)
                 skip = self.options.skip_connections and layer > 0
                 both[d] = out + both[d] if skip else out
             layers.append(np.concatenate([both[0], both[1][::-1]], axis=1))
         return layers if marks else [h[1:-1] for h in layers]
 
-    def _lstm(self, inputs, direction, layer, row):
+    def _lstm(self, inputs, direction, layer):
         o = self.options
         at = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell/"
         w, b, p = (self.weights[at + name] for name in ("W_0", "B", "W_P_0"))
-        start = np.zeros(o.projection_dim), np.zeros(o.cell_dim)
-        h, c = (
-            self.state.get((row, direction, layer), start) if row is not None else start
-        )
-        out = []
+        h, c, out = np.zeros(o.projection_dim), np.zeros(o.cell_dim), []
         for x in inputs:
             i, j, f, og = np.split(np.concatenate([x, h]) @ w + b, 4)
             c = _clip(_sigmoid(f + 1) * c + _sigmoid(i) * np.tanh(j), o.cell_clip)
             h = _clip((_sigmoid(og) * np.tanh(c)) @ p, o.proj_clip)
             out.append(h)
-        self.state[row, direction, layer] = h, c
         return np.array(out)
 
 

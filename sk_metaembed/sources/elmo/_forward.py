@@ -1,7 +1,5 @@
 """The forward pass of an ELMo model over sentences and texts."""
 
-from functools import cached_property
-
 import numpy as np
 
 from ..._core._estimators import is_integer
@@ -27,37 +25,6 @@ def check_layers(layers, n_layers):
     return tuple(sorted(map(int, numbers)))
 
 
-class WordTable:
-    """Context-independent vectors of distinct words, each computed once.
-
-    Parameters
-    ----------
-    model : ElmoModel
-
-    Attributes
-    ----------
-    vectors : tensor of shape (N_MARKS + n_words, projection_dim)
-    """
-
-    def __init__(self, model):
-        self._model, self._network = model, model.network
-        self.vectors = self._network.encoder.marks()
-        self._rows = {}
-
-    def rows(self, words):
-        """Return the rows of words in `vectors`, (n_words,), after adding new words."""
-        import torch
-
-        new = [word for word in dict.fromkeys(words) if word not in self._rows]
-        if new:
-            self._model.count_truncated(new)
-            vectors = self._network.encoder(new)
-            for row, word in enumerate(new, start=len(self.vectors)):
-                self._rows[word] = row
-            self.vectors = torch.cat([self.vectors, vectors])
-        return np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
-
-
 class ElmoForward:
     """Compute the vectors of sentences; the `compute` of `sentence_blocks`.
 
@@ -79,17 +46,28 @@ class ElmoForward:
         self.model, self._layers, self._split = model, layers, split
         self._runner = BatchRunner(budget, most_rows=most_rows)
         self._progress = progress
+        # The vectors of distinct words, of which each is computed once.
+        self._table, self._rows = None, {}
 
-    @cached_property
-    def table(self):
-        """The WordTable, created on first use."""
-        return WordTable(self.model)
+    def _look_up(self, words):
+        """Return the rows of words in the table, (n_words,), after adding new words."""
+        import torch
+
+        encoder = self.model.network.encoder
+        if self._table is None:
+            self._table = encoder.marks()
+        new = [word for word in dict.fromkeys(words) if word not in self._rows]
+        if new:
+            self.model.count_truncated(new)
+            self._rows |= {w: row for row, w in enumerate(new, start=len(self._table))}
+            self._table = torch.cat([self._table, encoder(new)])
+        return np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
 
     def words(self, sentences):
         """Return ``[(vectors, known)]`` of sentences of one word, without context."""
         with self.model.lock:
-            rows = self.table.rows([word for (word,) in sentences])
-            return [_all_known(self.table.vectors[rows].cpu().numpy())]
+            rows = self._look_up([word for (word,) in sentences])
+            return [_all_known(self._table[rows].cpu().numpy())]
 
     def __call__(self, sentences):
         """Return a list of ``(values, known)``, one per layer.
@@ -103,14 +81,14 @@ class ElmoForward:
         sizes = np.array([len(sentence) for sentence in words])
         lengths = np.array([len(sentence) for sentence in sentences])
         with self.model.lock:
-            rows = self.table.rows([word for sentence in words for word in sentence])
+            rows = self._look_up([word for sentence in words for word in sentence])
         rows = np.split(rows, np.cumsum(sizes)[:-1])
         results = [[] for _ in sentences]
 
         def forward(batch):
             with self.model.lock:
-                layers, _ = self.model.network.layers(
-                    self.table.vectors, [rows[i] for i in batch], max(self._layers)
+                layers = self.model.network.layers(
+                    self._table, [rows[i] for i in batch], max(self._layers)
                 )
                 outputs = [layers[k].cpu().numpy() for k in self._layers]
             for output in outputs:

@@ -125,8 +125,6 @@ class Packing:
     tokens : ndarray of int, shape (2, n_tokens)
         Index of the token at each packed position, reading forward and backward. Tokens
         are counted over the sequences in input order.
-    last : ndarray of int, shape (n_sequences,)
-        Packed position of the last step of each sequence, in the order of `order`.
 
     Examples
     --------
@@ -148,7 +146,6 @@ class Packing:
         row = np.arange(len(step)) - self.starts[step]
         first = (np.cumsum(lengths) - lengths)[self.order][row]
         self.tokens = np.stack([first + step, first + sizes[row] - 1 - step])
-        self.last = self.starts[sizes - 1] + np.arange(len(sizes))
 
     def spans(self, n_tokens):
         """Yield (first, stop) of runs of steps with at most `n_tokens` tokens.
@@ -258,32 +255,16 @@ class LSTMLayer:
             hidden.clamp_(-proj_clip, proj_clip)
         return hidden, cell
 
-    def run(self, packing, vectors, words=None, state=None):
-        """Run all steps of packed sequences.
+    def run(self, packing, vectors, words=None):
+        """Return the hidden states of packed sequences, (..., n_tokens, dim).
 
-        Parameters
-        ----------
-        packing : Packing
-        vectors : tensor of shape (..., n_tokens, projection_dim)
-            Packed; with `words`, a table that all directions share.
-        words : tensor of int, shape (..., n_tokens), default=None
-            Packed rows of the table.
-        state : (hidden, cell), default=None
-            Initial state per sequence, in the order of the packing; None for zeros.
-            Cells are modified in place.
-
-        Returns
-        -------
-        hidden : tensor of shape (..., n_tokens, projection_dim)
-            The hidden states in packed order.
-        cell : tensor of shape (..., n_sequences, cell_dim)
-            After the last step of each sequence.
+        `vectors` have the same shape; with `words`, packed rows (..., n_tokens) of a
+        table, they are this table, which all directions share.
         """
         starts = packing.starts.tolist()
         leading = (vectors if words is None else words[..., None]).shape[:-2]
         out = vectors.new_empty(*leading, starts[-1], vectors.shape[-1])
-        hidden, cell = (None, None) if state is None else state
-        cells = cell
+        hidden = cell = None
         n_tokens = self._gate_tokens * (1 if words is None else _TOKENS_PER_TYPE)
         for first, stop in packing.spans(n_tokens):
             gates = self._input_gates(vectors, words, starts[first], starts[stop])
@@ -292,8 +273,7 @@ class LSTMLayer:
                     hidden, cell = hidden[..., : b - a, :], cell[..., : b - a, :]
                 hidden, cell = self.step(gates(a, b), hidden, cell)
                 out[..., a:b, :] = hidden
-                cells = cell if cells is None else cells
-        return out, cells
+        return out
 
     def _input_gates(self, vectors, words, start, stop):
         """Compute the input contribution to the gates of positions in one product.
@@ -351,8 +331,8 @@ class BiLanguageModel:
             ]
 
     @torch.inference_mode()
-    def layers(self, table, sentences, depth=None, states=None):
-        """Return the vectors of the words of sentences at each layer.
+    def layers(self, table, sentences, depth):
+        """Return the vectors of the words of sentences at each layer up to `depth`.
 
         Parameters
         ----------
@@ -360,77 +340,48 @@ class BiLanguageModel:
             Vectors of the marks and of words, from the encoder.
         sentences : list of ndarray of int
             Row of the table per word; at least one word each.
-        depth : int, default=None
-            Number of LSTM layers; None for all.
-        states : ndarray of float32, default=None
-            Initial hidden states and cells of both directions, of shape (n_layers, 2,
-            n_sequences, projection_dim + cell_dim); None for zeros.
+        depth : int
+            Number of LSTM layers.
 
         Returns
         -------
-        layers : list of tensor of shape (n_tokens, 2 * projection_dim)
+        list of tensor of shape (n_tokens, 2 * projection_dim)
             Tokens of all sentences in input order. The first layer is the token
             vectors, repeated for both directions.
-        states : ndarray of float32
-            After the sentences; None if no initial states were passed.
         """
         begin, end = range(N_MARKS)
         marked = [np.r_[begin, sentence, end] for sentence in sentences]
         lengths = np.array([len(rows) for rows in marked])
         rows, packing = np.concatenate(marked), Packing(lengths)
-        words = self._by_group(send(rows[packing.tokens], self.device))
+        words = send(rows[packing.tokens], self.device)
+        words = [words] if len(self._layers[0]) == 1 else list(words)
         is_word = np.ones(len(rows), dtype=bool)
         is_word[np.cumsum(lengths) - 1] = is_word[np.cumsum(lengths) - lengths] = False
         # The packed position of each word, in input order.
         positions = np.argsort(packing.tokens, axis=1)[:, is_word]
         indices = [send(index, self.device) for index in positions]
         layers = [table[send(rows[is_word], self.device)].repeat(1, 2)]
-        outs, last_states = None, []
-        for k, groups in enumerate(self._layers[:depth]):
-            before = None if states is None else states[k][:, packing.order]
-            outs, state = self._run_layer(groups, packing, table, words, outs, before)
+        outs = [None] * len(words)
+        for groups in self._layers[:depth]:
+            groups = zip(groups, words, outs, strict=True)
+            outs = [self._run(group, packing, table, *each) for group, *each in groups]
             both = zip(outs if len(outs) > 1 else outs[0], indices, strict=True)
             layers.append(torch.cat([out[index] for out, index in both], dim=1))
-            last_states.append(state)
-        if states is None:
-            return layers, None
-        states = np.stack([_both_directions(state) for state in last_states])
-        return layers, states[:, :, np.argsort(packing.order)]
+        return layers
 
-    def _run_layer(self, groups, packing, table, words, inputs, before):
-        """Return hidden states and last states of a layer, per direction group.
+    def _run(self, group, packing, table, words, inputs):
+        """Return the packed output of a layer for a group of directions.
 
-        `before` is an array of initial states, (2, n_sequences, dim), or None.
+        Its input are `inputs`, the output of the layer before, or for None `words`.
         """
-        states = [None] * len(groups)
-        if before is not None:
-            parts = np.split(before, [self.options.projection_dim], axis=-1)
-            parts = [self._by_group(send(part, self.device)) for part in parts]
-            states = list(zip(*parts, strict=True))
-        outs, last_states = [], []
-        last = send(packing.last, self.device)
-        for group, rows, x, state in zip(
-            groups, words, inputs or [None] * len(groups), states, strict=True
-        ):
-            source = (table, rows) if x is None else (x, None)
-            hidden, cells = group.run(packing, *source, state)
-            last_states.append((hidden[..., last, :], cells))
-            if x is not None and self.options.skip_connections:
-                hidden += x
-            outs.append(hidden)
-        return outs, last_states
-
-    def _by_group(self, both):
-        """Return a tensor of both directions as one tensor per direction group."""
-        return [both] if len(self._layers[0]) == 1 else list(both)
+        if inputs is None:
+            return group.run(packing, table, words)
+        hidden = group.run(packing, inputs)
+        if self.options.skip_connections:
+            hidden += inputs
+        return hidden
 
 
 def _direction_groups(device):
     # A CPU is fastest with one matrix per product, a GPU with both directions at once.
     return [(d,) for d in DIRECTIONS] if device.type == "cpu" else [DIRECTIONS]
-
-
-def _both_directions(states):
-    """Return (hidden, cells) per direction group as an array (2, n_sequences, dim)."""
-    groups = torch.stack([torch.cat(state, dim=-1) for state in states])
-    return groups.reshape(2, -1, groups.shape[-1]).cpu().numpy()

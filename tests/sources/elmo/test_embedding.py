@@ -14,7 +14,6 @@ from ...rounding import assert_close
 from ...tiny_elmo import (
     OPTIONS,
     Oracle,
-    carry_state,
     files,
     random_weights,
     write,
@@ -106,17 +105,15 @@ def test_packed_matrices_give_the_same(monkeypatch, tmp_path):
 
 
 def test_both_directions_in_one_layer_give_the_same(monkeypatch, tmp_path):
-    batches = [SENTENCES] * 2
-    expected = list(carry_state(source().fit(SENTENCES)._model.network, batches))
+    expected = source().fit_transform(SENTENCES)
     # As on a GPU.
     monkeypatch.setattr(
         "sk_metaembed.sources.elmo._network._direction_groups", lambda device: [(0, 1)]
     )
-    network = ElmoEmbedding(*write(tmp_path)).fit(SENTENCES)._model.network
-    assert len(network._layers[0]) == 1
-    for before, after in zip(expected, carry_state(network, batches), strict=True):
-        for a, b in zip(before, after, strict=True):
-            assert_close(a, b)
+    step = ElmoEmbedding(*write(tmp_path)).fit(SENTENCES)
+    assert len(step._model.network._layers[0]) == 1
+    for a, b in zip(expected.blocks, step.transform(SENTENCES).blocks, strict=True):
+        assert_close(a.values, b.values)
 
 
 def test_layers(layers):
@@ -168,16 +165,6 @@ def test_equal_sentences_and_words_are_computed_once(monkeypatch):
     step.transform(SENTENCES * 3)
     assert len(sentences) == 4
     assert sorted(words) == sorted({word for s in SENTENCES for word in s})
-
-
-def test_state_is_carried_row_by_row():
-    oracle = Oracle(OPTIONS, random_weights(OPTIONS))
-    network = source().fit(SENTENCES)._model.network
-    batches = [SENTENCES[:2], SENTENCES, [[], ["queen", "the"]], SENTENCES[::-1]]
-    for batch, result in zip(batches, carry_state(network, batches), strict=True):
-        expected = [oracle.sentence(s, row=i) for i, s in enumerate(batch) if s]
-        for k in (1, 2):
-            assert_close(result[k], rows_of(batch, expected, k))
 
 
 def test_the_cache_gives_the_same_without_computing(tmp_path, monkeypatch):

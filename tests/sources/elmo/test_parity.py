@@ -9,8 +9,6 @@ import pytest
 
 from sk_metaembed import ElmoEmbedding
 
-from ...tiny_elmo import carry_state
-
 ROOT = os.environ.get("SK_METAEMBED_DATA", "")
 MODELS = {
     "allennlp": ("allennlp/elmo", "sentences.json"),  # with skip connections
@@ -51,15 +49,6 @@ def differences(folder, results):
         ).max()
         for i, values in enumerate(results)
     ]
-
-
-def test_every_reference_vector_with_state_carried(model):
-    folder, batches = model
-    network = source(folder).fit(batches[0])._model.network
-    batches = [[text.split() for text in batch] for batch in batches]
-    results = [layers[-1] for layers in carry_state(network, batches)]
-    assert len(results) == 10
-    assert max(differences(folder, results)) < 1e-5
 
 
 def test_the_first_batch_without_state_and_no_other(model):

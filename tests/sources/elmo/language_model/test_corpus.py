@@ -47,3 +47,41 @@ def test_an_exhausted_stream_is_refused():
 def test_a_corpus_of_marks_is_refused():
     with pytest.raises(ValueError, match="word occurs 0 times.* the marks"):
         ElmoLanguageModel(**SMALL).fit([["<S>", "</S>"]])
+
+
+def test_files_and_folders_give_their_lines(tmp_path):
+    rows = sentences(20)
+    for name, part in (("one.txt", rows[:9]), ("sub/two.txt", rows[9:])):
+        file = tmp_path / "corpus" / name
+        file.parent.mkdir(exist_ok=True, parents=True)
+        file.write_text("\n\n".join(map(" ".join, part)) + "\n", "utf-8")
+    (tmp_path / "corpus" / "other.bin").write_bytes(b"\xff")
+    model = ElmoLanguageModel(**ONE_EPOCH).fit(tmp_path / "corpus")
+    assert model.n_words_ == 6 * len(rows)
+    scores = model.score_samples(tmp_path / "corpus" / "one.txt")
+    np.testing.assert_array_equal(scores, model.score_samples(rows[:9]))
+
+
+def test_warns_of_words_that_are_cut(warn_again):
+    shapes = {**SMALL["architecture"], "max_characters": 10}
+    model = ElmoLanguageModel(**{**ONE_EPOCH, "architecture": shapes})
+    with pytest.warns(UserWarning, match="up to 8 bytes .* larger max_characters in"):
+        model.fit([["a", "abcdefghi"]])
+
+
+def test_errors_name_invalid_corpora(tmp_path):
+    def fails(corpus, match, error=ValueError):
+        with pytest.raises(error, match=match):
+            ElmoLanguageModel(**ONE_EPOCH).fit(corpus)
+
+    file = tmp_path / "bad.txt"
+    file.write_bytes(b"fine\nalso \xe9 here\n")
+    fails(file, r"bad\.txt, line 2: byte 0xe9 at position 5")
+    fails(tmp_path / "nowhere", "no file or folder .*nowhere", FileNotFoundError)
+    (tmp_path / "empty").mkdir()
+    fails(tmp_path / "empty", r"empty contains no \*\.txt", FileNotFoundError)
+    for name in ("texts.csv", "texts.JSONL.gz"):
+        (tmp_path / name).write_text('{"text": "fine"}')
+        fails(tmp_path / name, f"{name} contains records, not plain te")
+    fails("corpus.txt", r"pathlib\.Path", TypeError)
+    fails(Stream(["fine", 3], 9), "row 1 of the stream is 3", TypeError)
