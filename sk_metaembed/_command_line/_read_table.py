@@ -19,7 +19,7 @@ import pandas as pd
 
 from .._core._errors import plural
 from .._core._frames import plain_container
-from ..tables._api import choose_column_format, read_cells, read_floats
+from ..tables._api import choose_column_format, read_cells, read_column
 
 # In the order of preference: commas also occur in names, texts and numbers.
 _SEPARATORS = "\t;|,"
@@ -270,7 +270,7 @@ def _numbers(y):
         column_format = choose_column_format(cells)  # may warn of other values
     if column_format.numbers is None:
         return np.full(len(y), np.nan)
-    return read_floats(cells, column_format)[:, 0]
+    return read_column(cells, column_format).floats[:, 0]
 
 
 def _check_numbers(y, numbers):

@@ -3,24 +3,21 @@
 import re
 import warnings
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from .._core._errors import short_repr
-from ._cells import distinct, typed_text
+from ._cells import typed_text
 from ._column_format import ColumnFormat, choose_column_format
-from ._column_reading import (
-    float_names,
-    read_column,
-    read_example,
-    read_texts,
-    unread_cells,
-)
+from ._column_reading import float_names, read_column, read_example, unread_cells
 from ._dates import first_ambiguous, read_dates
 from ._learners import as_float32, offset
 from ._numbers import first_with_decimal, read_numbers
+from ._string_features import StringFeatures
+from ._text_meta_encoder import TextMetaEncoder
 from ._times import has_database
 
 _MAX_ONE_HOT = 40  # values of a category with an indicator each
@@ -80,85 +77,136 @@ class Column(NamedTuple):
         return "ngrams" in self.encodings or "sources" in self.encodings
 
 
-class ColumnEncoder(BaseEstimator):
-    """Encode the `Cells` of a column as numbers.
-
-    Not public.
+def fit_column(
+    name,
+    cells,
+    is_duplicate,
+    targets,
+    folds,
+    weights,
+    *,
+    ngrams,
+    sources,
+    n_components,
+    random_state,
+):
+    """Decide the format of a column, and fit its encoder to the training rows.
 
     Parameters
     ----------
     name : str
-    strings : StringFeatures
-        Unfitted encoder of strings.
+    cells : Cells
+    is_duplicate : bool
+        Whether an earlier column has the same cells; it has no features then.
+    targets, folds, weights
+        As for `StringFeatures.fit_transform`.
     ngrams : bool
         Whether to encode strings that have many values by n-grams.
     sources : TextMetaEncoder or None
         For strings that have many values, in addition; for categories and addresses
         of web pages only in place of n-grams.
-    is_duplicate : bool
-        Whether an earlier column has the same cells; it has no features then.
+    n_components, random_state
+        As for `StringFeatures`.
+
+    Returns
+    -------
+    encoder : ColumnEncoder
+    features : ndarray of float32, shape (n_rows, n_features)
+    """
+    own = choose_column_format(cells, name)
+    if is_duplicate:
+        counts = {"n_distinct": own.n_distinct, "n_missing": own.n_missing}
+        own = ColumnFormat("duplicate", **counts)
+    floats, texts, notations = read_column(cells, own)
+    encoder = ColumnEncoder(name, own, notations)
+    is_string = own.kind in _STRINGS
+    if is_string:
+        encoder.codes, encoder.code_length = find_codes(texts)
+        if cells.notation == "text" and own.kind != "list":
+            encoder.notations = _notations_of_texts(cells) | notations
+    if own.numbers is not None:
+        encoder.offset = offset(floats)
+        written = _texts(cells)
+        encoder.ambiguous = encoder._check_decimals(written)
+        if not any({*".,"} & {*text} for text in written):
+            is_whole = (floats[np.isfinite(floats)] % 1 == 0).all()
+            encoder.unshown = ".," if is_whole else ","
+    encoder._check_zones()
+    parts = [floats - encoder.offset]
+    is_listed = own.categorical and own.n_distinct <= _MAX_ONE_HOT
+    if is_listed or own.sentinels or (is_string and ngrams):
+        one_hot, lowercase = is_listed or not is_string, own.kind != "list"
+        encoder.strings = StringFeatures(one_hot, n_components, random_state, lowercase)
+        strings = encoder.strings.fit_transform(texts, targets, folds, weights)
+        parts.append(strings)
+    is_known = ngrams and own.kind in _REPEATED
+    if sources is not None and is_string and not (is_listed or is_known):
+        encoder.sources = clone(sources)
+        parts.append(encoder.sources.fit_transform(texts.tolist()))
+    return encoder, as_float32(np.hstack(parts))
+
+
+@dataclass(eq=False)
+class ColumnEncoder:
+    """The encoder of the `Cells` of a column, as `fit_column` fits it.
+
+    Attributes
+    ----------
+    name : str
+    format : ColumnFormat
+    notations : dict
+        The notations of the training rows, each with its first cell.
+    offset : float
+        Subtracted from the number of the column.
+    codes, code_length
+        The output of `find_codes` for strings.
+    ambiguous : str
+        A number in fit with either decimal separator.
+    unshown : str
+        The separators whose role no number in fit shows.
+    strings : StringFeatures or None
+    sources : TextMetaEncoder or None
     """
 
-    def __init__(self, name, strings, ngrams, sources, is_duplicate):
-        self.name = name
-        self.strings = strings
-        self.ngrams = ngrams
-        self.sources = sources
-        self.is_duplicate = is_duplicate
-
-    def fit_transform(self, cells, targets, folds, weights):
-        """Decide the format, fit, and return the features of the training rows."""
-        own = choose_column_format(cells, self.name)
-        if self.is_duplicate:
-            counts = {"n_distinct": own.n_distinct, "n_missing": own.n_missing}
-            own = ColumnFormat("duplicate", **counts)
-        self.format_ = own
-        self.strings_ = self.sources_ = None
-        is_string = own.kind in _STRINGS
-        is_listed = own.categorical and own.n_distinct <= _MAX_ONE_HOT
-        (floats, notations), texts = read_column(cells, own), read_texts(cells, own)
-        self.notations_ = self._notations_in_fit(cells, notations)
-        self._check_zones(notations)
-        self.codes_, self.code_length_ = find_codes(texts) if is_string else (None, 0)
-        # A number in fit with either decimal separator, which `_check_decimals` also
-        # reads, and the separators whose role no number in fit shows.
-        self.ambiguous_, self.unshown_ = "", ""
-        self.ambiguous_ = self._check_decimals(cells)
-        if not any({*".,"} & {*text} for text in _texts(cells)):
-            is_whole = (floats[np.isfinite(floats)] % 1 == 0).all()
-            self.unshown_ = ".," if is_whole else ","
-        self.offset_ = offset(floats) if own.numbers is not None else 0.0
-        parts = [floats - self.offset_]
-        if is_listed or own.sentinels or (is_string and self.ngrams):
-            self.strings_ = clone(self.strings)
-            self.strings_.set_params(
-                one_hot=is_listed or not is_string, lowercase=own.kind != "list"
-            )
-            parts.append(self.strings_.fit_transform(texts, targets, folds, weights))
-        is_known = self.ngrams and own.kind in _REPEATED
-        if self.sources is not None and is_string and not (is_listed or is_known):
-            self.sources_ = clone(self.sources)
-            parts.append(self.sources_.fit_transform(texts.tolist()))
-        return as_float32(np.hstack(parts))
+    name: str
+    format: ColumnFormat
+    notations: dict
+    offset: float = 0.0
+    codes: dict | None = None
+    code_length: int = 0
+    ambiguous: str = ""
+    unshown: str = ""
+    strings: StringFeatures | None = None
+    sources: TextMetaEncoder | None = None
 
     def transform(self, cells):
         """Return the features of cells, float32."""
         floats, texts = self.read(cells)
-        parts = [floats - self.offset_]
-        if self.strings_ is not None:
-            parts.append(self.strings_.transform(texts))
-        if self.sources_ is not None:
-            parts.append(self.sources_.transform(texts.tolist()))
+        parts = [floats - self.offset]
+        if self.strings is not None:
+            parts.append(self.strings.transform(texts))
+        if self.sources is not None:
+            parts.append(self.sources.transform(texts.tolist()))
         return as_float32(np.hstack(parts))
 
+    def feature_names(self, target_names):
+        """Return the names of the features."""
+        names = [*float_names(self.format)]
+        if self.strings is not None:
+            names += self.strings.feature_names(target_names)
+        if self.sources is not None:
+            names += self.sources.get_feature_names_out().tolist()
+        return [f"{self.name}__{name}" if name else self.name for name in names]
+
     def read(self, cells):
-        """Return the numbers of cells, and their texts if these are encoded.
+        """Return the numbers and the texts of cells.
 
         Issues a warning if some are not of the kind of the column, or are written in
         another way than in fit.
         """
-        own, texts = self.format_, None
-        floats, notations = read_column(cells, own)
+        own = self.format
+        reading = read_column(cells, own)
+        floats, texts, notations = reading
         if cells.notation.endswith("date") and own.numbers is not None:
             dates = cells.values[~np.isnat(cells.values)]
             if len(dates) and not np.isfinite(floats).any():
@@ -166,40 +214,37 @@ class ColumnEncoder(BaseEstimator):
                     f"column {self.name!r} had numbers in fit, but has dates, such as "
                     f"{dates[0].astype('datetime64[s]')}. Convert them as in fit."
                 )
-        self._check_decimals(cells)
-        self._check_dates(cells)
-        if self.strings_ is not None or self.sources_ is not None:
-            texts = read_texts(cells, own)
-            if own.kind in _STRINGS:
-                texts = self._restore_codes(texts, cells.notation == "number")
+        if own.numbers is not None:
+            self._check_decimals(_texts(cells))
+        if own.dates is not None:
+            self._check_dates(_texts(cells))
+        if own.kind in _STRINGS:
+            texts = self._restore_codes(texts, cells.notation == "number")
         self._check_notations(notations, texts)
-        unread = unread_cells(cells, floats, own)
+        unread = unread_cells(cells, reading, own)
         if unread.any():
             values = [*dict.fromkeys(cells.values[unread].tolist())][:_N_EXAMPLES]
             if cells.notation != "text" and cells.notation != "number":
                 values = [typed_text(value, cells.notation) for value in values]
             self._warn(
                 f"was {own.noun} in fit; {np.count_nonzero(unread):,} of "
-                f"{len(cells):,} values are not, and count as missing: "
+                f"{len(cells.values):,} values are not, and count as missing: "
                 f"{', '.join(map(short_repr, values))}."
             )
         return floats, texts
 
-    def _check_decimals(self, cells):
-        """Warn about another decimal separator than in the format.
+    def _check_decimals(self, texts):
+        """Warn about texts with another decimal separator than in the format.
 
         Returns a number such as "1,234", which can have either separator, from these
-        cells or else from fit; "" if neither has one.
+        texts or else from fit; "" if neither has one.
         """
-        number_format = self.format_.numbers
-        if number_format is None:
-            return ""
-        texts = _texts(cells)
+        number_format = self.format.numbers
         mark, other = (".", ",") if number_format.decimal == "." else (",", ".")
         suspects = [text for text in texts if other in text or text.count(mark) > 1]
         against = first_with_decimal(suspects, other)
-        either = first_with_decimal(texts[:_SAMPLE], "?") or self.ambiguous_
-        suspects = [text for text in texts if {*text} & {*self.unshown_}]
+        either = first_with_decimal(texts[:_SAMPLE], "?") or self.ambiguous
+        suspects = [text for text in texts if {*text} & {*self.unshown}]
         alone = first_with_decimal(suspects, "?")
         if against and either:
             number = read_numbers([either], number_format)[0][0]
@@ -217,12 +262,10 @@ class ColumnEncoder(BaseEstimator):
             )
         return either
 
-    def _check_dates(self, cells):
+    def _check_dates(self, texts):
         """Warn about dates if no cell in fit shows which number is the day."""
-        if self.format_.dates is None:
-            return
-        order = self.format_.dates.order
-        text = first_ambiguous(_texts(cells), order)
+        order = self.format.dates.order
+        text = first_ambiguous(texts, order)
         date = read_dates([text], order)[0][0].astype("datetime64[D]")
         if not np.isnat(date):
             self._warn(
@@ -238,8 +281,8 @@ class ColumnEncoder(BaseEstimator):
         """
         numbers = [t for t in dict.fromkeys(texts) if t.isdecimal() or _is_rounded(t)]
         rounded = {number for number in numbers if _may_be_rounded(number)}
-        has_values = rounded and self.strings_ is not None
-        known = dict.fromkeys(self.strings_.values_ if has_values else ())
+        has_values = rounded and self.strings is not None
+        known = dict.fromkeys(self.strings.values_ if has_values else ())
         long_codes = _codes_by_float(known)
         restored, several, lost = {}, None, None
         for number in numbers:
@@ -271,17 +314,14 @@ class ColumnEncoder(BaseEstimator):
 
     def _codes_with_zeros(self, number):
         """Return the codes that a number can be, such as "007" and "7" for 7."""
-        padded = number.zfill(self.code_length_)
-        if self.codes_ is None:
+        padded = number.zfill(self.code_length)
+        if self.codes is None:
             return [padded]
-        return self.codes_.get(number) or sorted({number, padded})
+        return self.codes.get(number) or sorted({number, padded})
 
-    def _check_zones(self, notations):
-        """Warn about zones without a known offset, and times with and without a zone.
-
-        `notations` are those of the training rows.
-        """
-        for notation, example in notations.items():
+    def _check_zones(self):
+        """Warn about zones of unknown offset, and of times with and without a zone."""
+        for notation, example in self.notations.items():
             zone = notation.partition(" in ")[2]
             if zone:
                 is_lost = "/" in zone and not has_database()
@@ -290,50 +330,27 @@ class ColumnEncoder(BaseEstimator):
                     f"is not known{' without the package tzdata' * is_lost}: times are "
                     "read as they are written. Write offsets, such as '+05:30'."
                 )
-        zoned = [n for n in notations if n.startswith("zoned") or " in " in n]
-        others = [n for n in notations if n in ("date", "time", "h:mm")]
-        if zoned and others and not self.is_duplicate:
-            with_zone, without = (short_repr(notations[n[0]]) for n in (zoned, others))
+        zoned = [n for n in self.notations if n.startswith("zoned") or " in " in n]
+        others = [n for n in self.notations if n in ("date", "time", "h:mm")]
+        if zoned and others:
+            both = [short_repr(self.notations[n[0]]) for n in (zoned, others)]
             self._warn(
-                f"has {with_zone}, with a time zone, and {without}, without one, which "
+                f"has {both[0]}, with a time zone, and {both[1]}, without one, which "
                 "is read as UTC. Write all of its times in one way."
             )
 
-    def _notations_in_fit(self, cells, notations):
-        """Return the notations of the training rows, each with its first cell.
-
-        In a column of strings, these include the notations that its texts resemble.
-        """
-        own = self.format_
-        is_string = own.numbers is None and own.dates is None
-        if not is_string or own.kind == "list" or cells.notation != "text":
-            return notations
-        texts = [t for t in distinct(cells.values)[0][:_SAMPLE] if type(t) is str]
-        found = {}
-        for text, of_date in zip(texts, read_dates(texts, "mdy")[1], strict=True):
-            notation = of_date.replace("year", "") or "text"
-            if text in ("True", "False"):
-                notation = "bool"
-            with suppress(ValueError):
-                float(text)
-                notation = "number"
-            found.setdefault(notation, text)
-        # The first one is shown in warnings.
-        text = {"text": found["text"]} if "text" in found else {}
-        return text | found | notations
-
     def _check_notations(self, notations, texts):
         """Warn about cells in a notation that no cell in fit has."""
-        if not self.notations_ or self.is_duplicate:
+        if not self.notations or self.format.kind == "duplicate":
             return
-        same = {"bool", "number"} if self.format_.kind == "binary" else set()
-        same |= {each for n in self.notations_ for each in (n, *_SAME.get(n, ()))}
+        same = {"bool", "number"} if self.format.kind == "binary" else set()
+        same |= {each for n in self.notations for each in (n, *_SAME.get(n, ()))}
         new = next((notation for notation in notations if notation not in same), None)
-        is_encoded = self.format_.kind in _STRINGS and self.strings_ is not None
-        if new is None or (is_encoded and self.strings_.know_all(texts)):
+        is_encoded = self.format.kind in _STRINGS and self.strings is not None
+        if new is None or (is_encoded and self.strings.know_all(texts)):
             return
-        known, example = next(iter(self.notations_.values())), notations[new]
-        meaning = read_example(example, self.format_)
+        known, example = next(iter(self.notations.values())), notations[new]
+        meaning = read_example(example, self.format)
         self._warn(
             f"was written as {short_repr(known)} in fit, but has {short_repr(example)}"
             f"{', which is read as ' * bool(meaning)}{meaning}. Write it as in fit."
@@ -342,28 +359,19 @@ class ColumnEncoder(BaseEstimator):
     def _warn(self, message):
         warnings.warn(f"column {self.name!r} {message}", UserWarning, stacklevel=3)
 
-    def feature_names(self, target_names):
-        """Return the names of the features."""
-        names = [*float_names(self.format_)]
-        if self.strings_ is not None:
-            names += self.strings_.feature_names(target_names)
-        if self.sources_ is not None:
-            names += self.sources_.get_feature_names_out().tolist()
-        return [f"{self.name}__{name}" if name else self.name for name in names]
-
     def describe(self, n_features):
         """Return the `Column`."""
-        own = self.format_
+        own = self.format
         encodings = []
         if float_names(own):
             encodings.append("numbers" if own.inside else own.kind)
-        if self.strings_ is not None:
-            encodings.append("indicators" if self.strings_.one_hot else "ngrams")
-            if self.strings_.coef_ is not None:
+        if self.strings is not None:
+            encodings.append("indicators" if self.strings.one_hot else "ngrams")
+            if self.strings.coef_ is not None:
                 encodings.append("predictions")
-        if self.sources_ is not None:
+        if self.sources is not None:
             encodings.append("sources")
-        r2 = None if self.strings_ is None else self.strings_.r2_
+        r2 = None if self.strings is None else self.strings.r2_
         counts = n_features, own.n_distinct, own.n_missing
         return Column(self.name, own.kind, tuple(encodings), *counts, r2)
 
@@ -372,6 +380,22 @@ def _texts(cells):
     """Return the distinct texts among cells, without lists."""
     values = cells.values if cells.notation == "text" else ()
     return [text for text in dict.fromkeys(values) if isinstance(text, str)]
+
+
+def _notations_of_texts(cells):
+    """Return the notations that texts resemble, each with its first cell.
+
+    A later number or bool is read as such a text.
+    """
+    found = {}
+    for text in _texts(cells)[:_SAMPLE]:
+        notation = "bool" if text in ("True", "False") else "text"
+        with suppress(ValueError):
+            float(text)
+            notation = "number"
+        found.setdefault(notation, text)
+    # The first one is shown in warnings.
+    return dict(sorted(found.items(), key=lambda item: item[0] != "text"))
 
 
 # Codes of digits. A number has no zeros in front, and a float at most 17 digits; Excel

@@ -23,23 +23,28 @@ _UNITS = {"number": "", "bool": "", "duration": "s", "time": "s", "zoned time": 
 
 
 class Reading(NamedTuple):
-    """The numbers of cells, and the notations of the cells.
+    """What the cells of a column mean.
 
     Attributes
     ----------
     floats : ndarray of float64, shape (n_rows, n_numbers)
-        NaN for what is missing, and for what the format of the column does not allow.
+        With the columns of `float_names`. NaN for what is missing, and for what the
+        format of the column does not allow.
+    texts : ndarray of str objects, shape (n_rows,)
+        "" if a cell is missing. In a column of numbers or dates these are the
+        `sentinels`, and the numbers themselves if the column is `categorical`.
     notations : dict
         The first cell of each notation, typed numbers and bools as such, others as
         text.
     """
 
     floats: np.ndarray
+    texts: np.ndarray
     notations: dict
 
 
 def float_names(column_format):
-    """Return the names of the columns of `read_floats`; "" is the value itself."""
+    """Return the names of the columns of `floats`; "" is the value itself."""
     if column_format.numbers is not None:
         return [""]
     if column_format.dates is not None:
@@ -47,64 +52,44 @@ def float_names(column_format):
     return [] if column_format.inside is None else column_format.inside.names
 
 
-def read_floats(cells, column_format):
-    """Return the numbers of `read_column`."""
-    return read_column(cells, column_format).floats
-
-
 def read_column(cells, column_format):
-    """Return the `Reading` of cells, with the columns of `float_names`."""
+    """Return the `Reading` of cells."""
     if column_format.numbers is not None:
-        return _read_numbers(cells, column_format)
-    if column_format.dates is not None:
-        dates, notations = _read_dates(cells, column_format.dates.order)
-        return Reading(date_numbers(dates, column_format.dates), notations)
-    floats, notations = (
-        np.empty((len(cells), 0)),
-        _string_notations(cells, column_format),
-    )
-    if column_format.inside is not None:
-        texts, codes = distinct(_joined(cells))
-        floats = _by_row(numbers_inside(texts, column_format.inside), codes, np.nan)
-    return Reading(floats.astype(np.float64), notations)
+        reading = _read_numbers(cells, column_format)
+    elif column_format.dates is not None:
+        reading = _read_dates(cells, column_format)
+    else:
+        return _read_strings(cells, column_format)
+    if column_format.sentinels:
+        given, sentinels = _joined(cells), {*column_format.sentinels}
+        is_known = np.array([text in sentinels for text in given], dtype=bool)
+        reading.texts[is_known] = given[is_known]
+    return reading
 
 
 def read_example(example, column_format):
     """Return how a cell of a column of numbers or dates is read, as text."""
-    text = example if isinstance(example, str) else str(example)
+    cells = Cells(np.array([str(example)], dtype=object))
     if column_format.dates is not None:
-        return str(read_dates([text], column_format.dates.order)[0][0].astype("M8[s]"))
+        dates, _ = read_dates(cells.values, column_format.dates.order)
+        return str(dates[0].astype("M8[s]"))
     if column_format.numbers is not None:
-        cells = Cells(np.array([text], dtype=object))
-        number = read_floats(cells, column_format)[0, 0]
+        number = read_column(cells, column_format).floats[0, 0]
         return f"{number:g} {column_format.numbers.unit}".rstrip()
     return ""
 
 
-def read_texts(cells, column_format):
-    """Return each cell as str, "" if it is missing.
-
-    In a column of numbers or dates these are the `sentinels`, and the numbers
-    themselves if the column is `categorical`.
-    """
-    if column_format.numbers is not None or column_format.dates is not None:
-        return _read_sentinels(cells, column_format)
-    values, codes = distinct(as_texts(cells))
-    texts = [_string(value, column_format) for value in values]
-    return np.array([*texts, ""], dtype=object)[codes]
-
-
-def unread_cells(cells, floats, column_format):
+def unread_cells(cells, reading, column_format):
     """Return which cells of a column of numbers or dates are not read and not missing.
 
-    `floats` are the output of `read_floats` for these cells.
+    `reading` is the `Reading` of these cells.
     """
     numbers, dates = column_format.numbers, column_format.dates
     if cells.notation.endswith("date") or (numbers is None and dates is None):
-        return np.zeros(len(cells), dtype=bool)
-    is_read = np.isfinite(floats).any(axis=1)
+        return np.zeros(len(cells.values), dtype=bool)
+    is_read = np.isfinite(reading.floats).any(axis=1)
     if dates is not None and dates.placeholders:
-        is_read |= read_texts(cells, column_format) != ""
+        is_read |= reading.texts != ""
     if cells.notation != "text":
         return ~is_read & ~np.isnan(cells.values)
     known = {None, "", *column_format.sentinels}
@@ -117,9 +102,8 @@ def _read_numbers(cells, column_format):
     number_format = column_format.numbers
     if cells.notation.endswith("date"):
         seconds = times_of_day(cells.values) if number_format.is_duration else None
-        if seconds is None:
-            return Reading(np.full((len(cells), 1), np.nan), {})
-        cells = Cells(seconds, "time")
+        nothing = np.full(len(cells.values), np.nan)
+        cells = Cells(nothing if seconds is None else seconds, "time")
     if cells.notation == "text":
         if column_format.kind == "binary":  # 1 may be written as "yes"
             number_format = number_format._replace(booleans=True)
@@ -130,14 +114,40 @@ def _read_numbers(cells, column_format):
     is_read = np.isfinite(numbers)
     if column_format.numbers.booleans:
         is_read &= (numbers == 0) | (numbers == 1)
-    return Reading(np.where(is_read, numbers, np.nan)[:, None], notations)
+    numbers = np.where(is_read, numbers, np.nan)
+    if column_format.categorical:
+        texts = level_names(numbers, column_format.levels)
+    else:
+        texts = np.full(len(numbers), "", dtype=object)
+    return Reading(numbers[:, None], texts, notations)
 
 
-def _read_dates(cells, order):
-    """Return cells as datetime64[us], and the first cell of each notation."""
+def _read_dates(cells, column_format):
+    """Return the `Reading` of a column of dates: their parts."""
+    dates_format = column_format.dates
     if cells.notation.endswith("date"):
-        return cells.values, _typed_notation(cells, ~np.isnat(cells.values))
-    return _parse(cells, read_dates, order, np.datetime64("NaT"))
+        dates, notations = cells.values, _typed_notation(cells, ~np.isnat(cells.values))
+    else:
+        order, missing = dates_format.order, np.datetime64("NaT")
+        dates, notations = _parse(cells, read_dates, order, missing)
+    if dates_format.placeholders:
+        texts = placeholder_names(dates, dates_format)
+    else:
+        texts = np.full(len(dates), "", dtype=object)
+    return Reading(date_numbers(dates, dates_format), texts, notations)
+
+
+def _read_strings(cells, column_format):
+    """Return the `Reading` of a column of strings: the numbers inside of them."""
+    values, codes = distinct(as_texts(cells))
+    texts = [_string(value, column_format) for value in values]
+    texts = np.array([*texts, ""], dtype=object)[codes]
+    floats = np.empty((len(texts), 0))
+    if column_format.inside is not None:
+        joined = [", ".join(v) if isinstance(v, tuple) else v for v in values]
+        numbers = numbers_inside(joined, column_format.inside)
+        floats = _by_row(numbers, codes, np.nan).astype(np.float64)
+    return Reading(floats, texts, _string_notations(cells, column_format))
 
 
 def _parse(cells, read, how, missing):
@@ -148,7 +158,6 @@ def _parse(cells, read, how, missing):
     texts, codes = distinct(_joined(cells))
     values, notations = read(texts, how)
     first = dict(zip(reversed(notations), reversed(texts), strict=True))
-    first.pop("", None)
     found = {each: first[each] for each in dict.fromkeys(notations) if each}
     return _by_row(values, codes, missing), found
 
@@ -196,23 +205,6 @@ def _string(cell, column_format):
         return ", ".join(cell)
     whole = cell.removesuffix(".0")
     return whole if whole.removeprefix("-").isdecimal() else cell
-
-
-def _read_sentinels(cells, column_format):
-    """Return the sentinels of a column, and its numbers if it is categorical."""
-    out = np.full(len(cells), "", dtype=object)
-    if column_format.categorical:
-        numbers = read_floats(cells, column_format)[:, 0]
-        out = level_names(numbers, column_format.levels)
-    if column_format.sentinels:
-        texts, sentinels = _joined(cells), {*column_format.sentinels}
-        is_known = np.array([text in sentinels for text in texts], dtype=bool)
-        out[is_known] = texts[is_known]
-    if column_format.dates is not None and column_format.dates.placeholders:
-        dates, _ = _read_dates(cells, column_format.dates.order)
-        names = placeholder_names(dates, column_format.dates)
-        out = np.where(names != "", names, out)
-    return out
 
 
 def _joined(cells):

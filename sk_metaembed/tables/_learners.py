@@ -1,6 +1,6 @@
 """The learners of a table's model, each with predictions of rows it has not seen."""
 
-from itertools import repeat
+from itertools import islice, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,12 @@ from sklearn.utils.validation import validate_data
 
 from .. import _stacking as stacking
 from .._core._frames import plain_container
-from .._targets import PerColumn, decision_values, refuse_pairs_of_classes
+from .._targets import (
+    PerColumn,
+    decision_values,
+    errors_of_model,
+    refuse_pairs_of_classes,
+)
 from .._training._device import one_blas_thread
 
 # At this distance from 0, relative to their spread, numbers have at most four digits in
@@ -73,40 +78,6 @@ _SQUASH = 3.0  # standard deviations, above which numbers are compressed
 _LEAST_SPREAD = 1e-6  # relative; smaller ones are noise of float32
 
 
-class FittedLearner(NamedTuple):
-    """A fitted learner of a table's model.
-
-    Attributes
-    ----------
-    models : list of estimator
-        Their mean decision values are the decision values of the learner.
-    decisions : ndarray of shape (n_rows, n_columns)
-        The decision values of each row by models that have not seen it, minus the
-        center of the target.
-    """
-
-    models: list
-    decisions: np.ndarray
-
-
-def boosting(target, random_state):
-    """Return gradient boosting for a target."""
-    from sklearn import ensemble
-
-    model_class = ensemble.HistGradientBoostingClassifier
-    if target.kind == "numbers":
-        model_class = ensemble.HistGradientBoostingRegressor
-    # Without a penalty, the values of leaves diverge for classes of few rows. Leaves
-    # with scikit-learn's minimum of 20 rows cannot separate categories of small tables.
-    return model_class(
-        max_iter=_ROUNDS,
-        min_samples_leaf=5,
-        l2_regularization=1.0,
-        early_stopping=False,
-        random_state=random_state,
-    )
-
-
 class DenseScaler(NumbersInputMixin, TransformerMixin, BaseEstimator):
     """Numbers as linear models need them: complete, scaled, without outliers.
 
@@ -153,72 +124,76 @@ class DenseScaler(NumbersInputMixin, TransformerMixin, BaseEstimator):
         return np.array([*names, *absent], dtype=object)
 
 
-class Trees(BaseEstimator):
+# The functions below fit a learner to X, (n_rows, n_features), by the divisions of
+# `folds`. They return its models, whose mean decision values are those of the learner,
+# and the decision values of each row by models that have not seen it, minus the center
+# of the target, (n_rows, n_columns).
+
+
+class Trees(NamedTuple):
     """Extremely randomized trees of the columns of a target.
 
-    Not public. Classes are regressed on as indicators, so that the means of leaves are
+    Classes are regressed on as indicators, so that the means of leaves are
     probabilities, and `decide` returns their log odds.
-
-    Parameters
-    ----------
-    random_state : int
     """
 
-    def __init__(self, random_state):
-        self.random_state = random_state
+    trees: list
 
-    def fit(self, X, target, units=None, sample_weight=None):
-        """Fit the trees, and predict each row by those that have not seen its unit.
-
-        Three trees at a time divide the units, (n_rows,), into three parts, and each
-        leaves out one. Bootstrap samples would depend on the weights: scikit-learn
-        draws heavy rows for every tree. Without units, all trees see all rows.
-        """
-        from sklearn.tree import ExtraTreeRegressor
-
-        self.kind_, self.is_exclusive_ = target.kind, target.has_column_per_class
-        # Splits should not depend on the units of several columns.
-        self.center_, self.scale_ = target.center, target.scale
-        columns = target.columns / target.scale
-        columns = columns[:, 0] if columns.shape[1] == 1 else columns
-        labels = target.y if target.kind == "classes" else None
-        rng = np.random.RandomState(self.random_state)
-        parts = _parts_left_out(units, labels, len(X), rng)
-        self.trees_, total, count = [], np.zeros(target.columns.shape), np.zeros(len(X))
-        with config_context(assume_finite=True, skip_parameter_validation=True):
-            for _, is_out in zip(range(_TREES), parts, strict=False):
-                rows, out = np.flatnonzero(~is_out), np.flatnonzero(is_out)
-                if len(rows) > _MOST_ROWS:
-                    rows = rng.permutation(rows)[:_MOST_ROWS]
-                tree = ExtraTreeRegressor(
-                    min_samples_leaf=2,  # as accurate as 1, and half as large
-                    max_features=0.5 if self.kind_ == "numbers" else "sqrt",
-                    random_state=rng.randint(2**31 - 1),
-                )
-                weights = None if sample_weight is None else sample_weight[rows]
-                self.trees_.append(tree.fit(X[rows], columns[rows], weights))
-                if len(out):
-                    total[out] += tree.tree_.predict(X[out]).reshape(len(out), -1)
-                    count[out] += 1
-        return self._as_decisions(total / np.maximum(count, 1)[:, None])
-
-    def decide(self, X):
+    def decide(self, X, target):
         """Return predictions or log odds, (n_rows, n_columns)."""
         X = np.ascontiguousarray(X, dtype=np.float32)
-        total = np.zeros((len(X), self.trees_[0].n_outputs_))
-        for tree in self.trees_:
+        total = np.zeros((len(X), self.trees[0].n_outputs_))
+        for tree in self.trees:
             # `predict` of the estimator takes ten times as long for one row.
             total += tree.tree_.predict(X).reshape(total.shape)
-        return self._as_decisions(total / len(self.trees_))
+        return _as_decisions(total / len(self.trees), target, len(self.trees))
 
-    def _as_decisions(self, values):
-        if self.kind_ == "numbers":
-            return values * self.scale_ + self.center_
-        # Add half a tree per class, so that no probability is 0.
-        rare = 0.5 / len(self.trees_)
-        if self.is_exclusive_:
-            return np.log(values + rare)
-        return np.log((values + rare) / (1 - values + rare))
+
+def _as_decisions(values, target, n_trees):
+    """Return mean values of leaves as predictions or log odds."""
+    if target.kind == "numbers":
+        return values * target.scale + target.center
+    # Add half a tree per class, so that no probability is 0.
+    rare = 0.5 / n_trees
+    if target.has_column_per_class:
+        return np.log(values + rare)
+    return np.log((values + rare) / (1 - values + rare))
+
+
+def fit_trees(X, target, folds, sample_weight, random_state):
+    """Fit `Trees`, and predict each row by those that have not seen its unit.
+
+    Three trees at a time divide the units into three parts, and each leaves out one.
+    Bootstrap samples would depend on the weights: scikit-learn draws heavy rows for
+    every tree. Without folds, all trees see all rows.
+    """
+    from sklearn.tree import ExtraTreeRegressor
+
+    # Splits should not depend on the units of several columns.
+    columns = target.columns / target.scale
+    columns = columns[:, 0] if columns.shape[1] == 1 else columns
+    labels = target.y if target.kind == "classes" else None
+    rng = np.random.RandomState(random_state)
+    parts = _parts_left_out(folds.units if folds.pairs else None, labels, len(X), rng)
+    trees, total, count = [], np.zeros(target.columns.shape), np.zeros(len(X))
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        for is_out in islice(parts, _TREES):
+            rows, out = np.flatnonzero(~is_out), np.flatnonzero(is_out)
+            if len(rows) > _MOST_ROWS:
+                rows = rng.permutation(rows)[:_MOST_ROWS]
+            tree = ExtraTreeRegressor(
+                min_samples_leaf=2,  # as accurate as 1, and half as large
+                max_features=0.5 if target.kind == "numbers" else "sqrt",
+                random_state=rng.randint(2**31 - 1),
+            )
+            weights = None if sample_weight is None else sample_weight[rows]
+            trees.append(tree.fit(X[rows], columns[rows], weights))
+            if len(out):
+                total[out] += tree.tree_.predict(X[out]).reshape(len(out), -1)
+                count[out] += 1
+    means = total / np.maximum(count, 1)[:, None]
+    decisions = _as_decisions(means, target, len(trees)) - target.center
+    return [Trees(trees)], decisions
 
 
 def _parts_left_out(units, labels, n_rows, rng):
@@ -241,8 +216,8 @@ def _parts_left_out(units, labels, n_rows, rng):
         yield from (part[units] == i for i in range(_PARTS))
 
 
-def fit_linear(X, target, folds, sample_weight):
-    """Fit a linear model with a chosen penalty, and return its `FittedLearner`."""
+def fit_linear(X, target, folds, sample_weight, random_state=None):
+    """Fit a linear model with a chosen penalty."""
     from sklearn.pipeline import Pipeline
 
     scaler = DenseScaler(unit_rows=True).set_output(transform="default")
@@ -250,15 +225,28 @@ def fit_linear(X, target, folds, sample_weight):
         rows = scaler.fit_transform(X)
         linear = stacking.LinearFit(rows, target, folds, sample_weight)
         model = Pipeline([("scaler", scaler), ("model", linear.model())])
-    return FittedLearner([model], linear.decisions())
+    return [model], linear.decisions()
 
 
-def fit_trees(X, target, folds, sample_weight, random_state):
-    """Fit extremely randomized trees, and return them as a `FittedLearner`."""
-    trees = Trees(random_state)
-    units = folds.units if folds.pairs else None
-    decisions = trees.fit(X, target, units, sample_weight)
-    return FittedLearner([trees], decisions - target.center)
+def fit_boosting(X, target, folds, sample_weight, random_state):
+    """Fit gradient boosting without each fold."""
+    from sklearn import ensemble
+
+    kind = ensemble.HistGradientBoostingClassifier
+    if target.kind == "numbers":
+        kind = ensemble.HistGradientBoostingRegressor
+    # Without a penalty, the values of leaves diverge for classes of few rows. Leaves
+    # with scikit-learn's minimum of 20 rows cannot separate categories of small tables.
+    model = kind(
+        max_iter=_ROUNDS,
+        min_samples_leaf=5,
+        l2_regularization=1.0,
+        early_stopping=False,
+        random_state=random_state,
+    )
+    return stacking.fit_on_folds(
+        model, X, target, folds, sample_weight, change_rows=_fill_empty_columns
+    )
 
 
 def accepts_missing(estimator):
@@ -278,26 +266,31 @@ def accepts_missing(estimator):
     return True
 
 
-def fit_on_folds(estimator, X, target, folds, sample_weight):
-    """Fit an estimator without each fold, and return the `FittedLearner`.
+def fit_estimator(name, estimator, X, target, folds, sample_weight, random_state=None):
+    """Fit an estimator of the user without each fold.
 
-    An estimator that does not accept missing values receives scaled columns.
+    An estimator that does not accept missing values receives scaled columns. Errors
+    begin with the name.
     """
     from sklearn.pipeline import Pipeline
 
-    if target.kind == "classes":
-        refuse_pairs_of_classes(estimator)  # by the name that its user knows
-    if not accepts_missing(estimator) and clone(estimator) is not estimator:
-        # A frozen one was fitted on the columns as they are.
-        scaler = DenseScaler().set_output(transform="default")
-        estimator = Pipeline([("scaler", scaler), ("model", estimator)])
-    if target.kind == "numbers" and target.y.ndim == 2:
-        # Estimators of several columns are wrapped too: they may depend on the units.
-        estimator = PerColumn(estimator)
-    models, decisions = stacking.fit_on_folds(
-        estimator, X, target, folds, sample_weight, change_rows=_fill_empty_columns
-    )
-    return FittedLearner(models, decisions)
+    with errors_of_model(f"learner {name!r}", estimator):
+        if target.kind == "classes":
+            refuse_pairs_of_classes(estimator)  # by the name that its user knows
+        if not accepts_missing(estimator) and clone(estimator) is not estimator:
+            # A frozen one was fitted on the columns as they are.
+            scaler = DenseScaler().set_output(transform="default")
+            estimator = Pipeline([("scaler", scaler), ("model", estimator)])
+        if target.kind == "numbers" and target.y.ndim == 2:
+            # Estimators of several columns are wrapped too: they may depend on the
+            # units.
+            estimator = PerColumn(estimator)
+        return stacking.fit_on_folds(
+            estimator, X, target, folds, sample_weight, change_rows=_fill_empty_columns
+        )
+
+
+LEARNERS = {"boosting": fit_boosting, "trees": fit_trees, "linear": fit_linear}
 
 
 def _fill_empty_columns(part):
@@ -309,5 +302,5 @@ def _fill_empty_columns(part):
 def decide(model, X, target):
     """Return the decision values of a model of a learner, (n_rows, n_columns)."""
     if isinstance(model, Trees):
-        return model.decide(X)
+        return model.decide(X, target)
     return decision_values(model, X, target)

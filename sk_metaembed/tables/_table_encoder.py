@@ -38,10 +38,9 @@ from .._targets import (
 )
 from ..sequences._api import find_copies
 from ._cells import distinct
-from ._column_encoder import ColumnEncoder
+from ._column_encoder import fit_column
 from ._column_format import find_duplicates
-from ._string_features import StringFeatures
-from ._table_reader import Table
+from ._table_reader import read_table
 from ._text_meta_encoder import NamedSourcesMixin, TextMetaEncoder
 
 _FEWEST_ROWS = 30  # for predictions out of fold
@@ -259,14 +258,13 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
             With the columns of `get_feature_names_out`.
         """
         X = plain_container(X)
-        table = Table(X)
-        table.check_names()
-        n_rows = len(table)
-        for n, what in ((n_rows, "sample"), (len(table.names), "feature")):
+        table = read_table(X)
+        n_rows, names = table.n_rows, table.names
+        for n, what in ((n_rows, "sample"), (len(names), "feature")):
             if not n:
                 raise ValueError(
-                    f"Found array with 0 {what}(s) (shape=({n_rows}, "
-                    f"{len(table.names)})) while a minimum of 1 is required."
+                    f"Found array with 0 {what}(s) (shape=({n_rows}, {len(names)})) "
+                    "while a minimum of 1 is required."
                 )
         rng = check_random_state(self.random_state)
         weights = check_sample_weight(sample_weight, range(n_rows))
@@ -276,23 +274,23 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         groups = check_groups(groups, n_rows)
         if np.count_nonzero(weights) < _FEWEST_ROWS:
             targets = None
-        cells = table.columns()
-        has_strings = any(each.values.dtype.kind == "O" for each in cells)
+        has_strings = any(each.values.dtype.kind == "O" for each in table.cells)
         if groups is None and targets is not None and has_strings:
-            groups = find_copies([distinct(each.values)[1] for each in cells], targets)
+            codes = [distinct(each.values)[1] for each in table.cells]
+            groups = find_copies(codes, targets)
         training = targets, deal_rows(targets, groups, n_rows, rng), weights
-        seed = int(rng.randint(2**31 - 1))
-        repeats = find_duplicates(cells)
+        options = self._options_of_strings(int(rng.randint(2**31 - 1)))
+        repeats = find_duplicates(table.cells)
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
         found = parallel(
-            delayed(_fit)(self._column(name, seed, j in repeats), values, *training)
-            for j, (name, values) in enumerate(zip(table.names, cells, strict=True))
+            delayed(fit_column)(name, cells, j in repeats, *training, **options)
+            for j, (name, cells) in enumerate(zip(names, table.cells, strict=True))
         )
-        with fit_task(self, X, y, len(cells)) as context:
-            results = [*part_tasks(self, context, table.names, found)]
+        with fit_task(self, X, y, len(names)) as context:
+            results = [*part_tasks(self, context, names, found)]
             self._encoders, outputs = zip(*results, strict=True)
             self._is_named = table.is_named
-            self.n_features_in_ = len(table.names)
+            self.n_features_in_ = len(names)
             record_names(self, X)
             self.columns_ = [
                 encoder.describe(output.shape[1]) for encoder, output in results
@@ -321,11 +319,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
             With the columns of `get_feature_names_out`.
         """
         check_is_fitted(self)
-        table = Table(X)
-        if not len(table) and not table.names:  # no rows say nothing of columns
-            return np.zeros((0, len(self.get_feature_names_out())), dtype=np.float32)
-        table.check_names()
-        return self._join([e.transform(cells) for e, cells in self._by_column(table)])
+        return self._join([e.transform(cells) for e, cells in self._by_column(X)])
 
     def _join(self, outputs):
         """Return the columns of all encoders, in the memory layout of the output."""
@@ -361,26 +355,14 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def _by_column(self, table):
-        """Return pairs of the encoder of a column and its cells in a `Table`."""
-        if not self._is_named:
-            table.is_named = False
+    def _by_column(self, X):
+        """Return pairs of the encoder of a column and its cells in a table."""
         names = [column.name for column in self.columns_]
-        return zip(self._encoders, table.columns(names), strict=True)
+        table = read_table(X, names, by_name=self._is_named)
+        return zip(self._encoders, table.cells, strict=True)
 
-    def _column(self, name, seed, is_duplicate):
-        """Return the unfitted encoder of a column."""
-        active = self._active()
-        others = [each for each in active if each != _NGRAMS]
-        size, sources = self.n_components, None
-        if others:
-            sources = TextMetaEncoder(
-                self.sources, active=others, n_components=size, random_state=seed
-            )
-        strings = StringFeatures(one_hot=False, n_components=size, random_state=seed)
-        return ColumnEncoder(name, strings, _NGRAMS in active, sources, is_duplicate)
-
-    def _active(self):
+    def _options_of_strings(self, seed):
+        """Return the options of `fit_column` for columns of strings."""
         names = self.source_names
         if len(set(names)) < len(names):
             raise ValueError(
@@ -394,28 +376,36 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
             raise ValueError(
                 f"active names {unknown}, which are not among the sources {names}."
             )
-        return active
+        others, sources = [each for each in active if each != _NGRAMS], None
+        if others:
+            sources = TextMetaEncoder(
+                self.sources,
+                active=others,
+                n_components=self.n_components,
+                random_state=seed,
+            )
+        return {
+            "ngrams": _NGRAMS in active,
+            "sources": sources,
+            "n_components": self.n_components,
+            "random_state": seed,
+        }
 
 
 def warn_of_unread_values(encoder, X):
     """Issue the warnings of `transform` without encoding the table."""
-    for of_column, cells in encoder._by_column(Table(X)):
+    for of_column, cells in encoder._by_column(X):
         of_column.read(cells)
 
 
 def plain_features(encoder, X):
     """Return the features by column, without strings that n-grams or sources encode."""
-    pairs = zip(encoder.columns_, encoder._by_column(Table(X)), strict=True)
+    pairs = zip(encoder.columns_, encoder._by_column(X), strict=True)
     return {
         column.name: of_column.transform(cells)
         for column, (of_column, cells) in pairs
         if column.n_features and not column.is_embedded
     }
-
-
-def _fit(encoder, cells, targets, folds, weights):
-    """Return a fitted encoder and the features of its column."""
-    return encoder, encoder.fit_transform(cells, targets, folds, weights)
 
 
 def _read_targets(y, n_rows, target_type, weights):

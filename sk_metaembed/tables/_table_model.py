@@ -41,13 +41,11 @@ from .._targets import (
 from .._training._device import one_blas_thread
 from ..sequences._api import find_copies
 from ._learners import (
+    LEARNERS,
     NumbersInputMixin,
     as_float32,
-    boosting,
     decide,
-    fit_linear,
-    fit_on_folds,
-    fit_trees,
+    fit_estimator,
     offset,
 )
 
@@ -157,11 +155,63 @@ class _TableModel(
         training.divide(copies, rng, "row")
         if training.folds.pairs and copies is not None:
             _warn_of_copies(copies)
-        tasks = self._tasks(table, training, rng)
-        with fit_task(self, table, target.y, len(tasks)) as context:
-            results = part_tasks(self, context, tasks, self._run(tasks, table))
-            self._weigh(training, dict(zip(tasks, results, strict=True)))
+        learners = self._read_learners()
+        with fit_task(self, table, target.y, len(learners)) as context:
+            fitted = self._fit_learners([*learners.values()], table, training, rng)
+            parts = [*part_tasks(self, context, learners, fitted)]
+            models = {n: m for n, (m, _) in zip(learners, parts, strict=True)}
+            decisions = np.stack([each for _, each in parts])
+            defaults = np.full(len(learners), 1 / len(learners))
+            # Built-in learners may overfit as models of users do, for example to
+            # copies.
+            are_shrunk = [True] * len(learners)
+            self._learn_weights(training, models, decisions, defaults, are_shrunk)
+            total = np.tensordot([*self.weights_.values()], decisions, 1)
+            self.scores_["sum"] = training.score(total)
         return self
+
+    def _read_learners(self):
+        """Return the function that fits each learner, by name."""
+        task = "classifier" if is_classifier(self) else "regressor"
+        learners = {}
+        for learner in self.learners:
+            if isinstance(learner, str):
+                if learner not in LEARNERS:
+                    raise ValueError(
+                        f"learners has {learner!r}, which is not a learner. Use one of "
+                        f"{_LEARNERS}, or pass a pair of a name and an estimator."
+                    )
+                name, fit = learner, LEARNERS[learner]
+            elif isinstance(learner, list | tuple) and len(learner) == 2:
+                name, estimator = learner
+                check_predictor(estimator, task, f"learner {name!r}")
+                fit = partial(fit_estimator, name, estimator)
+            else:
+                raise ValueError(
+                    "learners must be names or pairs of a name and an estimator; got "
+                    f"{learner!r}."
+                )
+            if name in (*learners, "sum"):
+                raise ValueError(
+                    f"learners has two learners named {name!r}; 'sum' is their sum."
+                )
+            learners[name] = fit
+        if not learners:
+            raise ValueError("learners is empty: at least one is needed.")
+        return learners
+
+    def _fit_learners(self, learners, X, training, rng):
+        """Yield the models and decision values of learners, fitted in parallel."""
+        is_single = self.n_jobs is not None or X.size < _FEWEST_CELLS
+        rows = X, training.target, training.folds, training.sample_weight
+        calls = [
+            delayed(_call)(is_single, fit, *rows, int(rng.randint(2**31 - 1)))
+            for fit in learners
+        ]
+        parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
+        shown = {"total": len(calls), "desc": "learners", "disable": not self.verbose}
+        with one_blas_thread() if is_single else nullcontext():
+            yield from progress_bar(parallel(calls), **shown)
 
     def _rows(self, X, *, reset=False):
         """Return X as float32, minus the median of columns that float32 would merge."""
@@ -172,68 +222,6 @@ class _TableModel(
         if is_float32 and not self._offsets.any():
             return X
         return as_float32(X - self._offsets)
-
-    def _weigh(self, training, learned):
-        """Store the `FittedLearner` learners by name, with their weights and scores."""
-        models = {name: each.models for name, each in learned.items()}
-        decisions = np.stack([each.decisions for each in learned.values()])
-        defaults = np.full(len(learned), 1 / len(learned))
-        # Built-in learners may overfit as models of users do, for example to copies.
-        are_shrunk = [True] * len(learned)
-        self._learn_weights(training, models, decisions, defaults, are_shrunk)
-        total = np.tensordot([*self.weights_.values()], decisions, 1)
-        self.scores_["sum"] = training.score(total)
-
-    def _tasks(self, X, training, rng):
-        """Return a call that fits each learner, by name."""
-        target, tasks = training.target, {}
-        on_folds = X, target, training.folds, training.sample_weight
-        for learner in self.learners:
-            name, estimator = self._read_learner(learner)
-            seed = int(rng.randint(2**31 - 1))
-            if name in (*tasks, "sum"):
-                raise ValueError(
-                    f"learners has two learners named {name!r}; 'sum' is their sum."
-                )
-            if estimator is None and name == "trees":
-                task = partial(fit_trees, *on_folds, seed)
-            elif estimator is None and name == "linear":
-                task = partial(fit_linear, *on_folds)
-            else:
-                if estimator is None:
-                    estimator = boosting(target, seed)
-                task = partial(_fit_named, name, estimator, on_folds)
-            tasks[name] = task
-        if not tasks:
-            raise ValueError("learners is empty: at least one is needed.")
-        return tasks
-
-    def _read_learner(self, learner):
-        """Return the name of a learner, and its estimator if it is not built in."""
-        if isinstance(learner, str):
-            if learner not in _LEARNERS:
-                raise ValueError(
-                    f"learners has {learner!r}, which is not a learner. Use one of "
-                    f"{_LEARNERS}, or pass a pair of a name and an estimator."
-                )
-            return learner, None
-        if not isinstance(learner, list | tuple) or len(learner) != 2:
-            raise ValueError(
-                f"learners must be names or pairs of a name and an estimator; got "
-                f"{learner!r}."
-            )
-        task = "classifier" if is_classifier(self) else "regressor"
-        check_predictor(learner[1], task, f"learner {learner[0]!r}")
-        return learner
-
-    def _run(self, tasks, X):
-        """Yield the results of calls, in `n_jobs` threads of one core."""
-        is_single = self.n_jobs is not None or X.size < _FEWEST_CELLS
-        parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
-        calls = (delayed(_call)(task, is_single) for task in tasks.values())
-        shown = {"total": len(tasks), "desc": "learners", "disable": not self.verbose}
-        with one_blas_thread() if is_single else nullcontext():
-            yield from progress_bar(parallel(calls), **shown)
 
     def _decide(self, X):
         """Return the weighted sum of decision values, relative to the center."""
@@ -400,12 +388,6 @@ class TableRegressor(TargetRegressorMixin, _TableModel):
     """
 
 
-def _fit_named(name, estimator, on_folds):
-    """Return the result of `fit_on_folds`; its errors begin with the learner's name."""
-    with errors_of_model(f"learner {name!r}", estimator):
-        return fit_on_folds(estimator, *on_folds)
-
-
 def _warn_of_copies(copies):
     """Warn if a tenth of the rows or more are copies of others."""
     counts = np.bincount(copies, minlength=len(copies))
@@ -421,10 +403,10 @@ def _warn_of_copies(copies):
         )
 
 
-def _call(task, is_single):
-    """Return the result of a call in one thread, or in as many as the learner uses."""
+def _call(is_single, fit, *arguments):
+    """Return a fitted learner, fitted by one thread or by as many as it uses."""
     with _threads(is_single=is_single):
-        return task()
+        return fit(*arguments)
 
 
 def _threads(*, is_single):

@@ -1,12 +1,14 @@
 """Columns of tables by name: pandas, polars, Arrow, arrays and lists of rows."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._core._errors import plural, short_repr
 from .._core._frames import plain_container
 from .._core._optional import pandas as pd
 from ..sequences._api import refuse_other_rows, rows_of_cells
-from ._cells import read_cells
+from ._cells import Cells, read_cells
 from ._column_format import choose_column_format, find_duplicates
 
 _ALLOWED = (
@@ -15,73 +17,68 @@ _ALLOWED = (
 )
 
 
-class Table:
+class Table(NamedTuple):
     """The columns of a table.
-
-    Parameters
-    ----------
-    X : DataFrame, Arrow table, array of shape (n_rows, n_columns) or list of rows
 
     Attributes
     ----------
     names : list of str
         Names of the columns; their numbers if there are no names.
     is_named : bool
+    n_rows : int
+    cells : list of Cells
     """
 
-    def __init__(self, X):
-        self._frame, self.is_named = _as_frame(X)
-        # Arrow's `columns` are data.
-        names = getattr(self._frame, "column_names", self._frame.columns)
-        self.names = [str(name) for name in names]
+    names: list[str]
+    is_named: bool
+    n_rows: int
+    cells: list[Cells]
 
-    def __len__(self):
-        return self._frame.shape[0]
 
-    def check_names(self):
-        """Raise a ValueError if two columns have the same name."""
-        repeated = [name for name in self.names if self.names.count(name) > 1]
-        if repeated:
-            raise ValueError(
-                f"{plural(len(repeated), 'column')} of the table have the same name, "
-                f"{repeated[0]!r}. Rename them: X.columns = [...]."
-            )
+def read_table(X, names=None, *, by_name=True):
+    """Return the `Table` of X, with the columns that have the names in fit, if given.
 
-    def columns(self, names=None):
-        """Return the `Cells` of columns, of all if `names` is None.
-
-        `names` are the names in fit. The columns can be in any order; without names,
-        they are in the order of fit.
-        """
-        order = range(len(self.names)) if names is None else self._places(names)
-        frame = self._frame
-        if hasattr(frame, "iloc") and len(frame) == 1 and _is_mixed(frame):
-            # Reading two columns takes as long as reading the whole row.
-            cells = frame.iloc[0].tolist()
-            return [read_cells(cells[j : j + 1], self.names[j]) for j in order]
-        return [read_cells(_series(frame, j), self.names[j]) for j in order]
-
-    def _places(self, names):
-        if not self.is_named:
-            if len(self.names) != len(names):
-                raise ValueError(
-                    f"X has {len(self.names)} features, but it is expecting "
-                    f"{len(names)} features as input, the columns in fit: "
-                    f"{short_repr(names)}."
-                )
-            return range(len(names))
-        missing = [name for name in names if name not in self.names]
-        levels = getattr(getattr(self._frame, "index", None), "names", ())
+    The columns can be in any order. They are in the order of fit if they have no names,
+    or had none in fit: ``by_name=False``.
+    """
+    frame, is_named = _as_frame(X)
+    # Arrow's `columns` are data.
+    found = [str(name) for name in getattr(frame, "column_names", frame.columns)]
+    n_rows = frame.shape[0]
+    if names is not None and not n_rows and not found:
+        # No rows say nothing of columns.
+        return Table(names, False, 0, [Cells(np.empty(0, object)) for _ in names])
+    repeated = [name for name in found if found.count(name) > 1]
+    if repeated:
+        raise ValueError(
+            f"{plural(len(repeated), 'column')} of the table have the same name, "
+            f"{repeated[0]!r}. Rename them: X.columns = [...]."
+        )
+    order = range(len(found))
+    if names is not None and is_named and by_name:
+        missing = [name for name in names if name not in found]
+        levels = getattr(getattr(frame, "index", None), "names", ())
         if missing and set(missing) <= set(levels):
             # pandas restores these columns as the index with which it wrote the table.
-            self.__init__(self._frame.reset_index(missing))
-            return self._places(names)
+            return read_table(frame.reset_index(missing), names)
         if missing:
             raise ValueError(
                 f"The table lacks the columns {short_repr(missing)}, unlike the table "
                 "in fit. Columns may be in any order."
             )
-        return [self.names.index(name) for name in names]
+        order = [found.index(name) for name in names]
+    elif names is not None and len(found) != len(names):
+        raise ValueError(
+            f"X has {len(found)} features, but it is expecting {len(names)} features "
+            f"as input, the columns in fit: {short_repr(names)}."
+        )
+    if hasattr(frame, "iloc") and n_rows == 1 and _is_mixed(frame):
+        # Reading two columns takes as long as reading the whole row.
+        row = frame.iloc[0].tolist()
+        cells = [read_cells(row[j : j + 1], found[j]) for j in order]
+    else:
+        cells = [read_cells(_series(frame, j), found[j]) for j in order]
+    return Table([found[j] for j in order], is_named, n_rows, cells)
 
 
 def _series(frame, j):
@@ -127,11 +124,10 @@ def _is_mixed(frame):
 
 def find_kinds(X):
     """Return the kind of each column of a table by its name, as `Column.kind`."""
-    table = Table(X)
-    cells = table.columns()
-    pairs = zip(table.names, cells, strict=True)
-    kinds = {name: choose_column_format(each, name).kind for name, each in pairs}
-    for position in find_duplicates(cells):
+    table = read_table(X)
+    pairs = zip(table.names, table.cells, strict=True)
+    kinds = {name: choose_column_format(cells, name).kind for name, cells in pairs}
+    for position in find_duplicates(table.cells):
         kinds[table.names[position]] = "duplicate"
     return kinds
 

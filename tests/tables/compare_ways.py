@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from sk_metaembed import TableEncoder
-from sk_metaembed.tables._table_reader import Table
+from sk_metaembed.tables._table_reader import read_table
 
 
 def select(container, names):
@@ -26,7 +26,7 @@ class Form:
     """
 
     def __init__(self, container, y):
-        (cells,) = Table(container).columns()
+        (cells,) = read_table(container).cells
         self.container, self.cells, self.ways = container, cells.values, []
         self.given = cells.notation  # "date", "text", ...
         self.encoder = TableEncoder(target_type="continuous", random_state=0)
@@ -66,12 +66,12 @@ class Form:
 
 def n_rows(container):
     """Return the number of rows of a container."""
-    return len(Table(container))
+    return read_table(container).n_rows
 
 
 def cells_key(container):
     """Return a key that is equal for tables whose cells are read alike."""
-    return repr([_cells_key(cells) for cells in Table(container).columns()])
+    return repr([_cells_key(cells) for cells in read_table(container).cells])
 
 
 def _cells_key(cells):
