@@ -37,6 +37,7 @@ from _data import (
 )
 from _memory import peak_of
 from _records import read_records
+from gensim.test.utils import datapath
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -57,8 +58,7 @@ from sk_metaembed import (
     TokenSequences,
     WordVectors,
 )
-from sk_metaembed.datasets import load_analogies
-from sk_metaembed.metrics import analogy_score, word_similarity_score
+from sk_metaembed.metrics import word_similarity_score
 
 SOURCES = ("glove-50", "glove-100", "neuralcoref-50", "word2vec-300")
 PREPROCESSINGS = (
@@ -177,9 +177,12 @@ def measure(method, preprocess):
             words, block.values[block.known], path=Path(folder, "vectors")
         )
         row |= similarities(vectors, shared)
-        google, msr = load_analogies().questions, msr_analogies()
-        for name, questions in (("google", google), ("msr", msr)):
-            row[name] = 100 * analogy_score(vectors, questions, vocabulary=shared)
+        msr = Path(folder, "msr.txt")
+        msr.write_text("\n".join([": msr", *map(" ".join, msr_analogies())]))
+        known = WordVectors.from_arrays(shared, vectors.vectors_for(shared)[0])
+        for name, file in (("google", datapath("questions-words.txt")), ("msr", msr)):
+            score, _ = known.to_keyed_vectors().evaluate_word_analogies(str(file))
+            row[name] = 100 * score
         row["sst2"] = sentence_accuracy(vectors)
     return row
 

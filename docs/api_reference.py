@@ -135,7 +135,6 @@ SUBPACKAGES = {
         {
             "Scores": [
                 "word_similarity_score",
-                "analogy_score",
                 "sentence_similarity_score",
                 "coverage_report",
             ],
@@ -173,10 +172,7 @@ SUBPACKAGES = {
                 "fetch_wnut17",
                 "fetch_sentence_pairs",
             ],
-            "Evaluation sets, installed with gensim": [
-                "load_word_similarity",
-                "load_analogies",
-            ],
+            "Evaluation sets, installed with gensim": ["load_word_similarity"],
         },
     ),
     "utils.estimator_checks": (

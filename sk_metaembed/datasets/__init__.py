@@ -19,11 +19,7 @@ What the loaders of corpora return depends on the kind of data:
 
 from ._bbc import load_bbc_news
 from ._conll import fetch_wnut17, load_conll
-from ._evaluation_sets import (
-    fetch_sentence_pairs,
-    load_analogies,
-    load_word_similarity,
-)
+from ._evaluation_sets import fetch_sentence_pairs, load_word_similarity
 from ._models import encoder_path, load_glove_6b_50d
 from ._tables import load_birds
 
@@ -31,7 +27,6 @@ __all__ = [
     "encoder_path",
     "fetch_sentence_pairs",
     "fetch_wnut17",
-    "load_analogies",
     "load_bbc_news",
     "load_birds",
     "load_conll",

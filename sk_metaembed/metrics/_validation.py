@@ -7,47 +7,31 @@ import numpy as np
 from .._core._frames import is_missing, plain_str
 
 
-def check_words(rows, n_columns, what):
-    """Return distinct words in order, and int64 codes into them, (n_rows, n_columns).
+def check_word_pairs(pairs):
+    """Return distinct words in order, and int64 codes into them, (n_pairs, 2).
 
-    The rows are a list of tuples, an array or a DataFrame of str; anything else, no
-    rows, and rows with another number of words are errors. `what` names the rows.
+    The pairs are a list of tuples, an array or a DataFrame of str; anything else, no
+    pairs, and rows with another number of words are errors.
     """
-    rows = _as_list(rows, what)
+    rows = _as_list(pairs)
     table = {}
-    codes = np.empty((len(rows), n_columns), dtype=np.int64)
+    codes = np.empty((len(rows), 2), dtype=np.int64)
     for i, row in enumerate(rows):
-        if isinstance(row, str) or np.size(row) != n_columns:
-            raise ValueError(
-                f"{what}, row {i}: expected {n_columns} words; got {row!r:.80}."
-            )
+        if isinstance(row, str) or np.size(row) != 2:
+            raise ValueError(f"pairs, row {i}: expected 2 words; got {row!r:.80}.")
         for j, word in enumerate(row):
             if not isinstance(word, str):
                 raise TypeError(
-                    f"{what}, row {i}: expected {n_columns} words; got "
+                    f"pairs, row {i}: expected 2 words; got "
                     f"{type(word).__name__} {word!r:.40}."
                 )
             codes[i, j] = table.setdefault(plain_str(word), len(table))
     return list(table), codes
 
 
-def check_vocabulary(vocabulary):
-    """Return the distinct words of a vocabulary in order."""
-    if isinstance(vocabulary, str) or not hasattr(vocabulary, "__iter__"):
-        raise TypeError(f"vocabulary must be a list of words; got {vocabulary!r:.40}.")
-    words = list(dict.fromkeys(vocabulary))
-    for word in words:
-        if not isinstance(word, str):
-            raise TypeError(
-                f"vocabulary must be a list of words; got {word!r:.40} of "
-                f"type {type(word).__name__} in it."
-            )
-    return words
-
-
 def check_text_pairs(pairs):
     """Return the first and the second texts of pairs, as two lists."""
-    rows = _as_list(pairs, "pairs")
+    rows = _as_list(pairs)
     for i, row in enumerate(rows):
         if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 2:
             raise ValueError(f"pairs, row {i}: expected two texts; got {row!r:.80}.")
@@ -83,16 +67,16 @@ def check_option(value, allowed, name):
         raise ValueError(f"{name} must be one of {allowed}; got {value!r}.")
 
 
-def _as_list(rows, what):
+def _as_list(rows):
     if isinstance(rows, str | Mapping) or not hasattr(rows, "__iter__"):
         raise TypeError(
-            f"{what} must be rows, such as a list of tuples, an array or a "
-            f"DataFrame; got {type(rows).__name__}. For the result of a loader, pass "
-            "its attributes data and target, or questions."
+            "pairs must be rows, such as a list of tuples, an array or a DataFrame; "
+            f"got {type(rows).__name__}. For the result of a loader, pass its "
+            "attributes data and target."
         )
     if hasattr(rows, "to_numpy"):
         rows = rows.to_numpy()
     rows = rows.tolist() if isinstance(rows, np.ndarray) else list(rows)
     if not rows:
-        raise ValueError(f"{what} got no rows; at least one is required.")
+        raise ValueError("pairs got no rows; at least one is required.")
     return rows

@@ -14,7 +14,7 @@ from .._core._arrays import normalize_rows
 from .._core._errors import prefix_errors
 from .._core._typing import WordEmbedding
 from .._pipelines import lookup_vectors
-from ._validation import check_option, check_scores, check_words
+from ._validation import check_option, check_scores, check_word_pairs
 
 _MISSING = ("omit", "zero", "mean")
 
@@ -105,7 +105,7 @@ def word_similarity_score(
 
     See Also
     --------
-    analogy_score : Evaluates analogy questions.
+    sentence_similarity_score : Evaluates pairs of texts.
 
     Notes
     -----
@@ -125,7 +125,7 @@ def word_similarity_score(
     (0.4, 1, ['gnu'])
     """
     check_option(missing, _MISSING, "missing")
-    words, codes = check_words(pairs, 2, "pairs")
+    words, codes = check_word_pairs(pairs)
     scores = check_scores(scores, len(codes))
     values, known = vectors_of_words(embedding, words, case_fallback)
     report = similarity_report(values, known, codes, scores, missing)

@@ -8,7 +8,6 @@ import pytest
 from sk_metaembed.datasets import (
     fetch_sentence_pairs,
     fetch_wnut17,
-    load_analogies,
     load_word_similarity,
 )
 
@@ -30,13 +29,12 @@ def write(path, text):
 
 
 @pytest.mark.parametrize("name", ["ws353", "simlex999"])
-def test_word_sets_and_analogies_need_no_folder(monkeypatch, name):
+def test_word_sets_need_no_folder(monkeypatch, name):
     monkeypatch.delenv("SK_METAEMBED_DATA", raising=False)
     bunch = load_word_similarity(name)
     assert bunch.data.shape == (N_PAIRS[name], 2)
     assert bunch.target.shape == (N_PAIRS[name],)
     assert bunch.name == name
-    assert load_analogies().questions.shape == (19544, 4)
 
 
 @pytest.mark.parametrize(
