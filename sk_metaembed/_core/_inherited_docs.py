@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable
+from itertools import chain
 from typing import TypeVar
 
 _Class = TypeVar("_Class", bound=type)
@@ -10,10 +11,10 @@ _SECTION = re.compile(r"^([A-Z][A-Za-z ]+)\n-+\n", flags=re.MULTILINE)
 _ENTRY = re.compile(r"^(?=\w)", flags=re.MULTILINE)
 
 
-def inherit_docs(base: type) -> Callable[[_Class], _Class]:
-    """Return a decorator that adds what a base class documents to a docstring.
+def inherit_docs(*bases: type) -> Callable[[_Class], _Class]:
+    """Return a decorator that adds what base classes document to a docstring.
 
-    A class documents only the parameters and attributes that the base class does not,
+    A class documents only the parameters and attributes that the base classes do not,
     or that differ. They are in the order of the signature, with its defaults.
 
     >>> class Base:
@@ -42,9 +43,10 @@ def inherit_docs(base: type) -> Callable[[_Class], _Class]:
     def decorate(cls):
         if cls.__doc__ is None:  # with ``python -OO``
             return cls
-        (_, inherited), (summary, own) = _sections(base), _sections(cls)
+        summary, own = _sections(cls)
+        sections = [*(_sections(base)[1] for base in bases), own]
         entries = {
-            name: _entries(inherited.get(name, "")) | _entries(own.pop(name, ""))
+            name: dict(chain(*(_entries(s.pop(name, "")).items() for s in sections)))
             for name in ("Parameters", "Attributes")
         }
         entries["Parameters"] = {

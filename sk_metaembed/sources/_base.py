@@ -108,6 +108,28 @@ def top_directions(values, mean, n_directions):
     return vectors[:, dim - n_directions :].T.astype(np.float32)
 
 
+class SourceDocs:
+    """The parameters and attributes of most sources, for `inherit_docs`.
+
+    Parameters
+    ----------
+    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
+        Preprocessing of the vectors, learned from the known rows of the training data.
+    missing : {"raise", "empty"}, default="raise"
+        What to do with missing rows (None, NaN, null): raise an error, or treat them as
+        empty sequences. A TokenSequences is used as it is.
+
+    Attributes
+    ----------
+    coverage_ : dict
+        Share of the training data's ``"types"`` and ``"tokens"`` that are known.
+    dims_ : dict of str to int
+        Dimension of each block, by block name.
+    n_missing_ : int
+        Number of missing rows in the data passed to `fit`.
+    """
+
+
 class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
     """Base class for embedding sources; derive from it to write your own.
 

@@ -22,7 +22,22 @@ class ContextualEmbedding(BaseEmbedding):
     """Compute vectors of tokens in their context, each distinct sentence once.
 
     A subclass sets `_model`, a `NetworkModel`, and `fingerprint_`, the key of the
-    cache, in `fit`. It has the parameters of `_common_constraints`.
+    cache, in `fit`. It has the parameters below, which `inherit_docs` adds to its own.
+
+    Parameters
+    ----------
+    device : str, default="auto"
+        "cpu", "cuda" or another torch device; "auto" uses a GPU if there is one.
+    cache : path-like, default=None
+        Directory that stores vectors for other folds, candidates, processes and runs.
+        See `EmbeddingCache`.
+    cache_dtype : {"float32", "float16"}, default="float32"
+        Type of stored vectors. float16 halves the size and rounds the vectors.
+    memory_limit : int, default=None
+        Number of bytes of token-level vectors per call above which they are kept in
+        memory-mapped temporary files. None for no limit.
+    verbose : int, default=0
+        Show a progress bar.
     """
 
     _common_constraints = {

@@ -10,16 +10,18 @@ from typing import Any, Literal
 import numpy as np
 
 from .._core._errors import short_repr
+from .._core._inherited_docs import inherit_docs
 from .._core._sklearn import COUNT, StrOptions
 from .._core._typing import StrPath
 from .._io._atomic import exclusive_lock
 from ..sequences import Block
-from ._base import BaseEmbedding, Preprocess, no_tokens_error
+from ._base import BaseEmbedding, Preprocess, SourceDocs, no_tokens_error
 from ._cache import SentenceCache
 from ._fingerprint import fingerprint_of
 from ._sentences import OriginalText, distinct_sentences, nonempty_texts
 
 
+@inherit_docs(SourceDocs)
 class FunctionEmbedding(BaseEmbedding):
     """Use any callable as a source: a sentence encoder, a lexicon, computed features.
 
@@ -56,20 +58,6 @@ class FunctionEmbedding(BaseEmbedding):
         Directory of a sentence cache: each entry is passed to `func` once, for all
         folds, candidates, processes and runs. `func` must then have an attribute
         `cache_key`, a str that changes whenever its results do; see Notes.
-    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
-        Preprocessing of the vectors, learned from the known rows of the training data.
-    missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, null): raise an error, or treat them as
-        empty sequences. A TokenSequences is used as it is.
-
-    Attributes
-    ----------
-    coverage_ : dict
-        Share of the training data's ``"types"`` and ``"tokens"`` that are known.
-    dims_ : dict of str to int
-        Dimension of the block, by block name.
-    n_missing_ : int
-        Number of missing rows in the data passed to `fit`.
 
     Raises
     ------

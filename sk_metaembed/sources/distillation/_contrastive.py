@@ -9,11 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..._core._inherited_docs import inherit_docs
 from ..._core._sklearn import COUNT, POSITIVE, Interval
 from ..._core._typing import RandomState, StrPath
 from ..._targets import LabelTarget, check_target, check_two_classes
 from ..._training._device import resolve_device
-from .._base import BaseEmbedding, Preprocess, warn_of_long_texts
+from .._base import BaseEmbedding, Preprocess, SourceDocs, warn_of_long_texts
 from .._loaded_encoder import ModelParameterMixin
 from ..trainable._transformer import SentencePieces, TransformerSpec, set_text_pooling
 from ..transformer._embedding import TransformerEmbedding
@@ -26,6 +27,7 @@ _OPTIONS = (
 _TOL = 0.005  # training stops if the mean loss of the last steps is smaller
 
 
+@inherit_docs(SourceDocs)
 class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     r"""Fine-tune a sentence encoder on labels by a contrastive loss.
 
@@ -55,9 +57,11 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     max_length : int, default=128
         Maximum number of pieces of a text in training. Vectors are computed from whole
         texts.
-    prompt, prompt_name : str, default=None
-        A text before each sequence, or the name of one, as for `TransformerEmbedding`.
-        None for the default prompt in the encoder's files, if there is one.
+    prompt : str, default=None
+        Text to prepend to each text. None for the prompt called `prompt_name`, or the
+        default prompt in the encoder's files, if there is one.
+    prompt_name : str, default=None
+        Name of a prompt in the encoder's files, such as "query".
     revision : str, default=None
         Branch, tag or commit on the hub.
     trust_remote_code : bool, default=False
@@ -70,12 +74,6 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         loaded model is trained on its own device.
     random_state : int, RandomState instance or None, default=None
         Selects the texts of each step.
-    preprocess : str or None, default="unit"
-        Preprocessing of the vectors, learned from the training fold: "unit", "center",
-        "unit-center-unit", "all-but-the-top", or None.
-    missing : {"raise", "empty"}, default="raise"
-        Whether missing rows (None, NaN, null) raise an error or are empty sequences. A
-        TokenSequences is used as it is.
 
     Attributes
     ----------
@@ -86,12 +84,6 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         Loss of each training step.
     classes_ : ndarray of shape (n_classes,)
         The labels.
-    coverage_ : dict
-        Share of the training fold's ``"types"`` and ``"tokens"`` that are known.
-    dims_ : dict of str to int
-        Dimension of the block, by block name.
-    n_missing_ : int
-        Number of missing rows in the data of `fit`.
 
     Raises
     ------

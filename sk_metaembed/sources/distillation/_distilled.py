@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from ..._core._arrays import inverse_norms, normalize_rows, row_product
 from ..._core._errors import prefix_input_errors
+from ..._core._inherited_docs import inherit_docs
 from ..._core._sklearn import COUNT, POSITIVE, SHARE, HasMethods
 from ..._core._typing import RandomState, Texts
 from ...sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
@@ -20,7 +21,7 @@ from ...sequences._api import (
     learn_ngrams,
     ngram_weights,
 )
-from .._base import BaseEmbedding, Preprocess, no_tokens_error
+from .._base import BaseEmbedding, Preprocess, SourceDocs, no_tokens_error
 from .._estimator import as_dense_rows, columns_beyond_rank, targets_of
 from .._sentences import equal_sequences
 
@@ -99,6 +100,7 @@ def _coefs(ridge):
     return np.ascontiguousarray(np.atleast_2d(ridge.coef_).T, dtype=np.float32)
 
 
+@inherit_docs(SourceDocs)
 class DistilledEmbedding(BaseEmbedding):
     r"""Train a fast n-gram model to predict the vectors of a slow source or pipeline.
 
@@ -144,11 +146,6 @@ class DistilledEmbedding(BaseEmbedding):
     random_state : int, RandomState instance or None, default=None
         Selects the texts on which `cosine_` is measured. The student does not depend on
         it.
-    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
-        Preprocessing of the vectors, learned from the known rows of the training data.
-    missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, null): raise an error, or treat them as
-        empty sequences. A TokenSequences is used as it is.
 
     Attributes
     ----------
@@ -162,12 +159,6 @@ class DistilledEmbedding(BaseEmbedding):
         not held out. The best value is 1. None if there are too few texts.
     n_texts_ : int
         Number of texts that the student is trained on.
-    coverage_ : dict
-        Share of the training data's ``"types"`` and ``"tokens"`` that are known.
-    dims_ : dict of str to int
-        Dimension of the block, by block name.
-    n_missing_ : int
-        Number of missing rows in the data passed to `fit`.
 
     Raises
     ------

@@ -9,6 +9,7 @@ from typing import Literal, Self
 import numpy as np
 
 from ..._core._estimators import rollback_on_error
+from ..._core._inherited_docs import inherit_docs
 from ..._core._sklearn import StrOptions, fit_context
 from ..._core._typing import StrPath, Texts
 from ..._io._handle import shared
@@ -19,7 +20,7 @@ from ...sequences._api import (
     count_missing,
     tokens_from_unchecked,
 )
-from .._base import Preprocess, shares_known, used_types
+from .._base import Preprocess, SourceDocs, shares_known, used_types
 from .._contextual import ContextualEmbedding, sentence_blocks
 from .._fingerprint import fingerprint_of
 from .._sentences import SentenceRows, VectorKind, distinct_sentences
@@ -31,6 +32,7 @@ from ._texts import TextSplitter, align_words, split_at_spaces, texts_with_words
 _VERSION = 2
 
 
+@inherit_docs(SourceDocs, ContextualEmbedding)
 class ElmoEmbedding(ContextualEmbedding):
     """Embed with ELMo's bidirectional language model, from published weights.
 
@@ -54,27 +56,10 @@ class ElmoEmbedding(ContextualEmbedding):
         The layers to return, one block each: 0 for the words without context, "layer0",
         and 1 to `n_layers_` for the LSTM layers. None returns all layers, to be
         averaged by `AverageMetaEmbedding` or mixed by `DynamicMetaEmbedding`.
-    device : str, default="auto"
-        "cpu", "cuda" or another torch device; "auto" uses a GPU if there is one.
     dtype : {"float32", "float16", "bfloat16"}, default="float32"
         Precision of matrix products. Vectors are always float32.
     batch_tokens : int, default=None
         Tokens per batch. None uses 8192 on a CPU and 65536 elsewhere.
-    cache : path-like, default=None
-        Directory that stores vectors for other folds, candidates, processes and runs.
-        See `EmbeddingCache`.
-    cache_dtype : {"float32", "float16"}, default="float32"
-        Type of stored vectors. float16 halves the size and rounds the vectors.
-    memory_limit : int, default=None
-        Number of bytes of token-level vectors per call above which they are kept in
-        memory-mapped temporary files. None for no limit.
-    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
-        Preprocessing of the vectors, learned from the known rows of the training data.
-    missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, null): raise an error, or treat them as
-        empty sequences. A TokenSequences is used as it is.
-    verbose : int, default=0
-        Show a progress bar.
 
     Attributes
     ----------
@@ -90,10 +75,6 @@ class ElmoEmbedding(ContextualEmbedding):
     coverage_ : dict
         Shares of ``"types"`` and ``"tokens"`` that are known: 1, unless a callable
         `tokenizer` created tokens that are not in the text.
-    dims_ : dict of str to int
-        Dimension of each block, by block name.
-    n_missing_ : int
-        Number of missing rows in the data passed to `fit`.
 
     Raises
     ------

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 from typing import Any, Literal
 
+from ..._core._inherited_docs import inherit_docs
 from ..._core._sklearn import COUNT, HasMethods, StrOptions
 from ..._core._typing import StrPath
 from ..._io._handle import shared
 from ...sequences import Block
-from .._base import BaseEmbedding, Preprocess
+from .._base import BaseEmbedding, Preprocess, SourceDocs
 from .._fingerprint import fingerprint_of
 from .._loaded_encoder import ModelParameterMixin
 from ._model import LoadedStaticModel, StaticContent, StaticModel, StaticSpec
 
 
+@inherit_docs(SourceDocs)
 class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
     r"""Embed words or whole texts with a static table of pieces or words.
 
@@ -53,22 +55,11 @@ class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
         the default prompt.
     revision : str, default=None
         Branch, tag or commit on the hub.
-    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
-        Preprocessing of the vectors, learned from the known rows of the training data.
-    missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, null): raise an error, or treat them as
-        empty sequences. A TokenSequences is used as it is.
 
     Attributes
     ----------
     fingerprint_ : str
         Digest of weights, tokenizer and options.
-    coverage_ : dict
-        Share of the training data's ``"types"`` and ``"tokens"`` that are known.
-    dims_ : dict of str to int
-        Dimension of the block, by block name.
-    n_missing_ : int
-        Number of missing rows in the data passed to `fit`.
 
     Raises
     ------

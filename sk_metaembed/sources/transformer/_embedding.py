@@ -11,12 +11,13 @@ from typing import Any, Literal
 import numpy as np
 
 from ..._core._estimators import is_integer
+from ..._core._inherited_docs import inherit_docs
 from ..._core._sklearn import COUNT, HasMethods, StrOptions
 from ..._core._typing import StrPath
 from ..._io._handle import shared
 from ..._training._device import resolve_device
 from ...sequences import Block
-from .._base import Preprocess, coverage, is_first
+from .._base import Preprocess, SourceDocs, coverage, is_first
 from .._contextual import ContextualEmbedding, sentence_blocks
 from .._fingerprint import fingerprint_of
 from .._loaded_encoder import ModelParameterMixin
@@ -35,6 +36,7 @@ _OUTPUTS = ("auto", "sentence", "words", "cls", "mean")
 _LEAST_SLICE_TOKENS = 8192
 
 
+@inherit_docs(SourceDocs, ContextualEmbedding)
 class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
     """Embed texts or their words with a transformer from Hugging Face.
 
@@ -94,29 +96,12 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
     trusted : bool, default=False
         Whether to read weights from pickles of torch (``pytorch_model.bin``) if there
         is no model.safetensors. Pickles can execute arbitrary code.
-    device : str, default="auto"
-        "cpu", "cuda" or another device of torch; "auto" for a GPU if there is one.
     dtype : {"float32", "float16", "bfloat16"}, default="float32"
         Precision of the network. Returned vectors are float32. bfloat16 is faster on
         GPUs and on processors with instructions for it, and slower on others.
     batch_tokens : int, default=None
         Number of pieces per batch, including padding. None for 512 on a CPU and 16384
         on other devices.
-    cache : path-like, default=None
-        Directory that stores the vectors of `layers` for other folds, candidates,
-        processes and runs.
-    cache_dtype : {"float32", "float16"}, default="float32"
-        Precision of stored vectors. float16 halves the size and rounds the vectors.
-    memory_limit : int, default=None
-        Number of bytes per call above which token-level vectors are stored in temporary
-        memory-mapped files. None for no limit.
-    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
-        Transformation of the vectors, learned from the known rows of the training fold.
-    missing : {"raise", "empty"}, default="raise"
-        Whether missing rows (None, NaN, null) raise an error or are empty sequences. A
-        TokenSequences is used as it is.
-    verbose : int, default=0
-        If positive, show a progress bar.
 
     Attributes
     ----------
@@ -142,8 +127,6 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
     dims_ : dict of str to int
         Dimension of each block by its name: "sentence", "layer6", "cls6", "mean6",
         "static".
-    n_missing_ : int
-        Number of missing rows in the data of `fit`.
 
     Raises
     ------
