@@ -106,12 +106,6 @@ def row_norms(values):
     return norms
 
 
-def inverse_norms(values):
-    """Return the inverse norm of each row, float64 (n_rows,); 0 for rows of zeros."""
-    norms = row_norms(values)
-    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-
-
 def vary_by_rounding(mean, std):
     """Return which dimensions vary no more than rounding explains, bool (dim,).
 
@@ -127,11 +121,11 @@ def vary_by_rounding(mean, std):
 def normalize_rows(values):
     """Scale rows to unit length, (n_rows, dim) -> float32; zero rows stay zero."""
     unit = np.empty(values.shape, dtype=np.float32)
-    scales = inverse_norms(values)
+    norms = row_norms(values)
+    norms[norms == 0] = np.inf
+    scales = 1 / norms[:, None]
     for rows in chunks(len(values)):
-        np.multiply(
-            values[rows], scales[rows, None], out=unit[rows], casting="same_kind"
-        )
+        np.multiply(values[rows], scales[rows], out=unit[rows], casting="same_kind")
     return unit
 
 

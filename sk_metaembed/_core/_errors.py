@@ -6,8 +6,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ._sklearn import InvalidParameterError
+
 _PACKAGE = __name__.partition(".")[0]
 _LONGEST = 60  # characters of a value
+_LONGEST_PARAMETER = 100
 _Function = TypeVar("_Function", bound=Any)
 
 
@@ -55,6 +58,8 @@ def prefix_errors(function: _Function) -> _Function:
                 name = cls.__name__
             if isinstance(error, ModuleNotFoundError):
                 _name_package(error, name)
+            if isinstance(error, InvalidParameterError):
+                _shorten_value(error)
             _add_prefix(error, name)
             raise
 
@@ -62,7 +67,10 @@ def prefix_errors(function: _Function) -> _Function:
 
 
 class NamedErrorsMixin:
-    """Name the class in the errors of the public methods of all subclasses."""
+    """Name the class in the errors of the public methods of all subclasses.
+
+    Long values of invalid parameters are cut.
+    """
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -108,6 +116,15 @@ def _name_package(error, name):
             f"{name} requires the package {package!r}, which is not installed: "
             f"pip install {package}."
         )
+
+
+def _shorten_value(error):
+    """Cut a long value in scikit-learn's message about an invalid parameter."""
+    head, got, value = str(error).partition(" Got ")
+    value = value.removesuffix(" instead.")
+    if len(value) > _LONGEST_PARAMETER:
+        shown = " ".join(value[:_LONGEST_PARAMETER].split())
+        error.args = (f"{head}{got}{shown}... instead.",)
 
 
 def _add_prefix(error, name, is_last=True):

@@ -7,33 +7,7 @@ from functools import wraps
 from numbers import Integral, Real
 from typing import Any, Self
 
-from ._errors import NamedErrorsMixin
-from ._sklearn import BaseComposition, InvalidParameterError, Method
-
-_LONGEST = 200  # characters
-
-
-class CheckedParametersMixin(NamedErrorsMixin):
-    """Shorten values in errors of parameters; name the class in errors of methods."""
-
-    def _validate_params(self):
-        try:
-            super()._validate_params()
-        except InvalidParameterError as error:
-            message = str(error)
-            for value in self.get_params(deep=False).values():
-                message = message.replace(repr(value), _shortened(value))
-            error.args = (message,)
-            raise
-
-
-def _shortened(value):
-    """Return the repr of a value, cut if it is long."""
-    shown = repr(value)
-    if len(shown) <= _LONGEST:
-        return shown
-    shown = " ".join(shown.split())[: _LONGEST // 2]
-    return f"{shown}... (an instance of {type(value).__name__!r})"
+from ._sklearn import BaseComposition, Method
 
 
 def is_integer(value):

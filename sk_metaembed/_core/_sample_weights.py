@@ -77,7 +77,20 @@ def fit_model(model, X, y, sample_weight=None, groups=None):
     Raises ValueError if its last step does not take weights. Weights and groups reach
     the steps whether or not the caller uses metadata routing.
     """
-    params = weight_params(model, sample_weight) | fit_params(model, "groups", groups)
+    params = {}
+    if sample_weight is not None:
+        last = model
+        while hasattr(last, "steps") and not has_fit_parameter(last, "sample_weight"):
+            last = last.steps[-1][1]
+        if not has_fit_parameter(last, "sample_weight"):
+            raise ValueError(
+                "sample_weight or class_weight was passed, but "
+                f"{type(last).__name__} does not support it. Leave out this estimator, "
+                "or the weights."
+            )
+        params = dict.fromkeys(_names(model, "sample_weight"), sample_weight)
+    if groups is not None:
+        params |= dict.fromkeys(_names(model, "groups"), groups)
     with config_context(enable_metadata_routing=False):
         return model.fit(X, y, **params)
 
@@ -97,32 +110,8 @@ def with_class_weights(class_weight, y, sample_weight):
     return check_sample_weight(weights, y, name)
 
 
-def weight_params(model, sample_weight):
-    """Return the parameters of fit that pass weights to all steps that take them.
-
-    Without weights there are none. Raises ValueError if the last step does not take
-    weights. Pipelines can be nested.
-    """
-    if sample_weight is None:
-        return {}
-    last = model
-    while hasattr(last, "steps") and not has_fit_parameter(last, "sample_weight"):
-        last = last.steps[-1][1]
-    if not has_fit_parameter(last, "sample_weight"):
-        raise ValueError(
-            "sample_weight or class_weight was passed, but "
-            f"{type(last).__name__} does not support it. Leave out this estimator, or "
-            "the weights."
-        )
-    return fit_params(model, "sample_weight", sample_weight)
-
-
-def fit_params(model, parameter, value):
-    """Return the parameters of fit that pass a value to all steps that take it."""
-    return {} if value is None else dict.fromkeys(_names(model, parameter), value)
-
-
 def _names(model, parameter, prefix=""):
+    """Return the names under which fit passes a parameter to steps that take it."""
     if has_fit_parameter(model, parameter):
         return [f"{prefix}{parameter}"]
     return [

@@ -17,7 +17,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._arrays import inverse_norms
+from .._core._arrays import row_norms
 from .._core._errors import short_repr
 from .._core._estimators import NamedEstimatorsMixin, rollback_on_error
 from .._core._inherited_docs import inherit_docs
@@ -481,7 +481,9 @@ class _BaseStacked(
             for own, (block, factors) in zip(vectors, parts, strict=True):
                 values.append(scale_vectors(own, view, of_pairs=False))
                 if factors is not None and view == "row":
-                    factors = factors * inverse_norms(own)[row_of_token]
+                    norms = row_norms(own)
+                    norms[norms == 0] = np.inf
+                    factors = factors / norms[row_of_token]
                 scaled.append((block, factors))
         return np.hstack(values), scaled
 

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._core._arrays import chunks
-from .._core._estimators import CheckedParametersMixin, rollback_on_error
+from .._core._errors import NamedErrorsMixin
+from .._core._estimators import rollback_on_error
 from .._core._sklearn import COUNT, fit_context
 
 _LEAST_RATIO = 1e-5  # of singular values in float32, which has noise of 1e-7
@@ -80,7 +81,7 @@ def _normalize_components(components):
 
 
 class CommonComponentRemoval(
-    OneToOneFeatureMixin, TransformerMixin, CheckedParametersMixin, BaseEstimator
+    OneToOneFeatureMixin, TransformerMixin, NamedErrorsMixin, BaseEstimator
 ):
     """Remove the directions that most sentence vectors share.
 

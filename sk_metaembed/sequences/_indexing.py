@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._core._arrays import Immutable
-from .._core._estimators import is_integer
 
 _Row = TypeVar("_Row")
 
@@ -46,10 +46,11 @@ class Rows(Immutable, Generic[_Row]):
     def __getitem__(self, key: Any) -> _Row | Self:
         # scikit-learn also indexes with ``X[key, ...]``.
         n_rows = len(self)
-        if is_integer(key):
-            if not -n_rows <= key < n_rows:
-                raise IndexError(f"Row {key} is out of range for {n_rows} sequences.")
-            return self._row(int(key) % n_rows)
+        if isinstance(key, Integral) and not isinstance(key, bool):
+            i = int(key)
+            if not -n_rows <= i < n_rows:
+                raise IndexError(f"Row {i} is out of range for {n_rows} sequences.")
+            return self._row(i % n_rows)
         rows = np.arange(n_rows)[key]
         if rows.ndim > 1:
             raise IndexError(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin
 
-from .._core._estimators import CheckedParametersMixin
+from .._core._errors import NamedErrorsMixin
 from .._core._sample_weights import check_sample_weight
 from .._core._sklearn import StrOptions, auto_wrap_is_configured, get_output_config
 from .._core._typing import Container, Tags
@@ -79,7 +79,7 @@ def dimension_names(dims):
 MISSING_CONSTRAINT = [StrOptions({"raise", "empty"})]
 
 
-class SequencesInputMixin(CheckedParametersMixin):
+class SequencesInputMixin(NamedErrorsMixin):
     """Mixin for steps whose rows are texts or token sequences, not numbers.
 
     It sets the step's tags: scikit-learn's array validation and checks do not apply.

@@ -21,9 +21,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
-from .._core._errors import plural
+from .._core._errors import NamedErrorsMixin, plural
 from .._core._estimators import (
-    CheckedParametersMixin,
     fit_task,
     part_tasks,
     rollback_on_error,
@@ -60,7 +59,7 @@ class _TableModel(
     WeightedSumMixin,
     NumbersInputMixin,
     CallbackSupportMixin,
-    CheckedParametersMixin,
+    NamedErrorsMixin,
     BaseEstimator,
 ):
     """Fit learners and the weights of their sum.

@@ -15,9 +15,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._errors import plural, short_repr
+from .._core._errors import NamedErrorsMixin, plural, short_repr
 from .._core._estimators import (
-    CheckedParametersMixin,
     NamedEstimatorsMixin,
     rollback_on_error,
 )
@@ -54,7 +53,7 @@ def named_sources(sources: Sequence[Any] | None) -> Any:
     return make_embedding_union(*sources).sources
 
 
-class NamedSourcesMixin(CheckedParametersMixin, NamedEstimatorsMixin):
+class NamedSourcesMixin(NamedErrorsMixin, NamedEstimatorsMixin):
     """Get and set the parameters of named `sources`."""
 
     sources: Sequence[Any] | None

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..._core._arrays import inverse_norms, normalize_rows, row_product
+from ..._core._arrays import normalize_rows, row_product
 from ..._core._errors import prefix_input_errors
 from ..._core._inherited_docs import inherit_docs
 from ..._core._sklearn import COUNT, POSITIVE, SHARE, HasMethods
@@ -401,5 +401,5 @@ def _vectors(transformer, tokens, name):
 
 def _mean_cosine(first, second):
     """Return the mean cosine of rows, 0 for rows of zeros."""
-    products = np.einsum("ij,ij->i", first, second)
-    return float(np.mean(products * inverse_norms(first) * inverse_norms(second)))
+    units = normalize_rows(first), normalize_rows(second)
+    return float(np.mean(np.einsum("ij,ij->i", *units)))

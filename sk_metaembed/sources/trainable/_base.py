@@ -6,11 +6,11 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from ..._core._estimators import CheckedParametersMixin
+from ..._core._errors import NamedErrorsMixin
 from ...sequences import TokenSequences
 
 
-class TrainableSource(CheckedParametersMixin, BaseEstimator):
+class TrainableSource(NamedErrorsMixin, BaseEstimator):
     """Validate the parameters, and return the specification of the network.
 
     A subclass has ``_spec(tokens)``, which returns the specification.
