@@ -1,17 +1,17 @@
 """gensim: KeyedVectors in memory, and the files of its ``save``.
 
 These files are pickles and large arrays in files next to them. The data of a pickle is
-read without running code: no class or function is imported and none is called. What a
-pickle names becomes an `Inert` record of its name, its arguments and its state;
-numbers, texts, lists, dicts and arrays of numbers are read as they are.
+read without running code: no class or function is imported and none is called. Each
+becomes an `Inert` record of its name, its arguments and its state; numbers, texts,
+lists, dicts and arrays of numbers are read as they are.
 """
 
 from __future__ import annotations
 
 import os
-import pickletools
+import pickle
+from io import BytesIO
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -21,136 +21,35 @@ from ._subwords import mean_ngrams
 
 
 class Inert:
-    """A record of an object in a pickle: names, arguments and state; nothing is run."""
+    """A record of an object in a pickle: name, arguments and state; nothing is run."""
 
-    def __init__(self, name: str = "", args: Any = ()) -> None:
-        self.name, self.args = name, args
-        self.state: Any = None
+    name, args, state = "", (), None
 
-    def get(self, attribute: str, default: Any = None) -> Any:
+    def __new__(cls, *args, **options):
+        """Store the arguments of the class or function."""
+        record = super().__new__(cls)
+        record.args = args
+        return record
+
+    def __setstate__(self, state):
+        self.state = state
+
+    def get(self, attribute, default=None):
         """Return an attribute of the object."""
         state = self.state if isinstance(self.state, dict) else {}
         return state.get(attribute, default)
 
 
-def read_pickle(data: bytes) -> Any:
-    """Return the object in a pickle of protocol 2 to 5; ValueError if it is corrupt."""
-    try:
-        return _read(data)
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-        reason = f"it is truncated or corrupt, or needs code ({error!r:.80})"
-        raise ValueError(reason) from error
+# The version in C reserves the memory that a corrupt file asks for.
+class _InertUnpickler(pickle._Unpickler):
+    """Unpickler in which each class and function is a subclass of `Inert`."""
+
+    def find_class(self, module, name):
+        """Return a class of records with this name."""
+        return type("Record", (Inert,), {"name": f"{module}.{name}"})
 
 
-def _read(data):
-    """Run the machine of the pickle with a stack, marks on it and a memo."""
-    stack, marks, memo = [], [], {}
-    for opcode, argument, _ in pickletools.genops(data):
-        name = opcode.name
-        if name in _VALUES:
-            stack.append(argument)
-        elif name == "MEMOIZE":
-            memo[len(memo)] = stack[-1]
-        elif name in ("BINPUT", "LONG_BINPUT"):
-            memo[argument] = stack[-1]
-        elif name in ("BINGET", "LONG_BINGET"):
-            stack.append(memo[argument])
-        elif name == "MARK":
-            marks.append(len(stack))
-        elif name in _MARKED:
-            start = marks.pop()
-            items = stack[start:]
-            del stack[start:]
-            _MARKED[name](stack, items)
-        elif name in _CONVERTED:
-            stack.append(_CONVERTED[name](argument))
-        elif name not in ("PROTO", "FRAME", "STOP"):
-            _OTHERS[name](stack)
-    return stack.pop()
-
-
-def _pop(stack, n):
-    items = stack[-n:]
-    if len(items) < n:
-        raise IndexError("the stack is empty")
-    del stack[-n:]
-    return items
-
-
-def _set_items(target, items):
-    if not isinstance(target, dict):
-        raise TypeError("items of something else than a dict")
-    for key, value in zip(items[::2], items[1::2], strict=True):
-        if isinstance(key, str | int | float | bytes | None):  # others may nest deeply
-            target[key] = value
-
-
-def _extend(target, items):
-    if not isinstance(target, list):
-        raise TypeError("items of something else than a list")
-    target.extend(items)
-
-
-def _put_dict(stack, items):
-    stack.append({})
-    _set_items(stack[-1], items)
-
-
-def _build(stack):
-    state = stack.pop()
-    if isinstance(stack[-1], Inert):
-        stack[-1].state = state
-
-
-def _call(stack):
-    function, args = _pop(stack, 2)
-    stack.append(Inert(function.name, args))
-
-
-# Names of opcodes, as in the module pickletools.
-_VALUES = {
-    *("BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "BINFLOAT", "LONG1", "LONG4"),
-    *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BININT", "BININT1", "BININT2"),
-}
-_CONVERTED = {
-    "GLOBAL": lambda names: Inert(names.replace(" ", ".", 1)),
-    "BINSTRING": lambda text: text.encode("latin1"),
-    "SHORT_BINSTRING": lambda text: text.encode("latin1"),
-    "BYTEARRAY8": bytes,
-}
-_MARKED = {
-    "APPENDS": lambda stack, items: _extend(stack[-1], items),
-    "SETITEMS": lambda stack, items: _set_items(stack[-1], items),
-    "TUPLE": lambda stack, items: stack.append(tuple(items)),
-    "LIST": lambda stack, items: stack.append(items),
-    "DICT": _put_dict,
-    "POP_MARK": lambda stack, items: None,
-    "ADDITEMS": lambda stack, items: _extend(stack[-1], items),  # a set is a list here
-    "FROZENSET": lambda stack, items: stack.append(items),
-}
-_OTHERS = {
-    "NONE": lambda stack: stack.append(None),
-    "NEWTRUE": lambda stack: stack.append(True),
-    "NEWFALSE": lambda stack: stack.append(False),
-    "EMPTY_TUPLE": lambda stack: stack.append(()),
-    "EMPTY_LIST": lambda stack: stack.append([]),
-    "EMPTY_SET": lambda stack: stack.append([]),
-    "EMPTY_DICT": lambda stack: stack.append({}),
-    "TUPLE1": lambda stack: stack.append(tuple(_pop(stack, 1))),
-    "TUPLE2": lambda stack: stack.append(tuple(_pop(stack, 2))),
-    "TUPLE3": lambda stack: stack.append(tuple(_pop(stack, 3))),
-    "APPEND": lambda stack: _extend(stack[-2], _pop(stack, 1)),
-    "SETITEM": lambda stack: _set_items(stack[-3], _pop(stack, 2)),
-    "POP": lambda stack: stack.pop(),
-    "DUP": lambda stack: stack.append(stack[-1]),
-    "STACK_GLOBAL": lambda stack: stack.append(Inert("{}.{}".format(*_pop(stack, 2)))),
-    "NEWOBJ": _call,
-    "REDUCE": _call,
-    "BUILD": _build,
-}
-
-
-def as_array(value: Any) -> np.ndarray | None:
+def _as_array(value):
     """Return the array that a record of NumPy's describes, None for anything else."""
     if not isinstance(value, Inert) or not value.name.startswith("numpy."):
         return None
@@ -182,7 +81,7 @@ def _bytes(value):
         text, encoding = _values_of(value.args, 2)
         is_text = isinstance(text, str) and encoding == "latin1"
         return text.encode("latin1") if is_text else None
-    return value if isinstance(value, bytes) else None
+    return value if isinstance(value, bytes | bytearray) else None
 
 
 def _dtype(record):
@@ -331,9 +230,12 @@ class _Saved:
         self.is_compressed = stream.path.endswith((".gz", ".bz2"))  # as gensim decides
         data = _content(stream)
         try:
-            self.object = read_pickle(data)
-        except ValueError as error:
-            reason = f"its data cannot be read without running code: {error}"
+            self.object = _InertUnpickler(BytesIO(data), encoding="bytes").load()
+        except Exception as error:  # pickle raises many kinds
+            reason = (
+                "its data cannot be read without running code: it is truncated or "
+                f"corrupt, or needs code ({error!r:.80})"
+            )
             if b"joblib" in data[:1000]:
                 reason = "joblib wrote it, as for wikipedia2vec"
             raise self.error(reason) from error
@@ -373,7 +275,7 @@ class _Saved:
                 return self._array_file(name)
             value = self.object.get(name)
             if value is not None:
-                array = as_array(value)
+                array = _as_array(value)
                 if array is None or array.ndim != 2 or array.dtype.kind != "f":
                     kind = getattr(value, "name", type(value).__name__)
                     raise self.error(f"{name} is not an array of numbers but {kind}")
