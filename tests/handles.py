@@ -5,4 +5,5 @@ from sk_metaembed._io._handle import _caches
 
 def clear_handles():
     for cache in list(_caches):
-        cache.clear()
+        cache._in_use.clear()
+        cache.drop_unused()

@@ -172,9 +172,8 @@ def publish(target, write, *, overwrite=False):
         False if the target exists already, and was not replaced.
     """
     target = Path(target)
-    with errors_of_folder(target):
-        if target.exists() and not overwrite:
-            return False  # without a lock, which some users and disks do not allow
+    if os.path.exists(target) and not overwrite:
+        return False  # without a lock, which some users and disks do not allow
     with exclusive_lock(target):
         if target.exists() and not overwrite:
             return False

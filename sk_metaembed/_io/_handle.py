@@ -39,50 +39,23 @@ class HandleCache:
     """
 
     def __init__(self, maxsize):
-        self._lock = fork_safe_lock()  # never held while a handle is created
+        self._lock = fork_safe_lock()
         self._maxsize = maxsize
-        self.clear()
+        self._in_use = WeakValueDictionary()
+        self._recent = OrderedDict()
         _caches.add(self)
 
     def get(self, key, make):
-        """Return the handle of a key, created by ``make()`` if there is none.
-
-        Threads that request a key while its handle is created wait for it; those that
-        request other keys do not.
-        """
-        with self._lock:
-            handle = self.find(key)
-            if handle is not None:
-                return handle
-            creating = self._creating.setdefault(key, fork_safe_lock())
-        with creating:
-            handle = self.find(key)  # another thread may have created it meanwhile
-            return self._add(key, make()) if handle is None else handle
-
-    def _add(self, key, handle):
-        with self._lock:
-            self._in_use[key] = handle
-            self.find(key)
-        return handle
-
-    def find(self, key):
-        """Return the handle of a key, or None."""
+        """Return the handle of a key, created by ``make()`` if there is none."""
         with self._lock:
             handle = self._in_use.get(key)
-            if handle is not None:
-                self._recent[key] = handle
-                self._recent.move_to_end(key)
-                while len(self._recent) > self._maxsize:
-                    self._recent.popitem(last=False)
+            if handle is None:
+                handle = self._in_use[key] = make()
+            self._recent[key] = handle
+            self._recent.move_to_end(key)
+            while len(self._recent) > self._maxsize:
+                self._recent.popitem(last=False)
             return handle
-
-    def clear(self):
-        """Drop all cached handles."""
-        with self._lock:
-            self._in_use = WeakValueDictionary()
-            self._recent = OrderedDict()
-            # A lock lives as long as a thread holds it or waits for it.
-            self._creating = WeakValueDictionary()
 
     def drop_unused(self):
         """Drop the handles that are not in use."""

@@ -6,15 +6,10 @@ import signal
 import time
 from contextlib import ExitStack
 
+import numpy as np
 import pytest
 
-from sk_metaembed._io._atomic import (
-    atomic_path,
-    atomic_write,
-    exclusive_lock,
-    lock_file,
-    release_lock,
-)
+from sk_metaembed import Pooling, WordVectors, export_vectors, save
 
 from ..processes import run_script
 
@@ -23,25 +18,12 @@ class Stop(BaseException):
     """Raised in the middle of a write; not an Exception, like Ctrl-C."""
 
 
-def write_path(target, content):
-    with atomic_path(target) as part:
-        part.write_bytes(content[:3])
-        yield
-        part.write_bytes(content)
+def write_file(target):
+    save(Pooling(), target)
 
 
-def write_file(target, content):
-    with atomic_write(target) as file:
-        file.write(content[:3])
-        file.flush()
-        yield
-        file.write(content[3:])
-
-
-@pytest.fixture(params=[write_path, write_file])
-def write(request):
-    """Return a generator function that yields in the middle of a write."""
-    return request.param
+def write_vectors(target):
+    export_vectors({"a": [1.0]}, ["a"], target, format="glove", overwrite=True)
 
 
 @pytest.fixture(params=[None, b"old"], ids=["new", "existing"])
@@ -56,60 +38,47 @@ def content_of(target):
     return target.read_bytes() if target.exists() else None
 
 
-def test_content_appears_at_once(write, target):
-    before = content_of(target)
-    steps = write(target, b"content")
-    next(steps)
+@pytest.mark.parametrize("write", [write_file, write_vectors])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), Stop()])
+def test_an_error_at_the_end_changes_nothing(write, error, target, monkeypatch):
+    before, replace, parts = content_of(target), os.replace, []
+
+    def failing(source, target):
+        parts.extend(target.parent.glob(".target.*.part"))
+        assert content_of(target) == before
+        raise error
+
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(type(error)):
+        write(target)
+    assert len(parts) == 1
     assert content_of(target) == before
-    assert len(list(target.parent.glob(".target.*.part"))) == 1
-    next(steps, None)
-    assert target.read_bytes() == b"content"
+    assert list(target.parent.iterdir()) == ([] if before is None else [target])
+    monkeypatch.setattr(os, "replace", replace)
+    write(target)
+    assert content_of(target) not in (before, None)
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_an_error_changes_nothing(write, target):
-    before = content_of(target)
-    steps = write(target, b"content")
-    next(steps)
-    with pytest.raises(Stop):
-        steps.throw(Stop())
-    assert content_of(target) == before
-    assert list(target.parent.iterdir()) == ([] if before is None else [target])
-
-
-@pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_a_failure_at_the_end_changes_nothing(call, target, monkeypatch):
-    before = content_of(target)
-
-    def full(*args):
+def test_a_full_disk_is_named(target, monkeypatch):
+    def full(number):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, call, full)
-    with (
-        pytest.raises(OSError, match="No space left") as caught,
-        atomic_write(target) as file,
-    ):
-        file.write(b"content")
+    monkeypatch.setattr(os, "fsync", full)
+    before = content_of(target)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write_file(target)
     assert caught.value.filename == os.fspath(target)
     assert content_of(target) == before
     assert list(target.parent.iterdir()) == ([] if before is None else [target])
 
 
-def test_an_error_that_names_another_file_still_does(tmp_path):
-    with pytest.raises(FileNotFoundError) as caught, atomic_write(tmp_path / "target"):
-        (tmp_path / "missing").read_bytes()
-    assert caught.value.filename == os.fspath(tmp_path / "missing")
-
-
 KILLED = """
 import os, signal, sys
-from pathlib import Path
-from sk_metaembed._io._atomic import atomic_write
+from sk_metaembed import Pooling, save
 
-with atomic_write(Path(sys.argv[1])) as file:
-    file.write(b"con")
-    file.flush()
-    os.kill(os.getpid(), signal.SIGKILL)
+os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)
+save(Pooling(), sys.argv[1])
 """
 
 
@@ -118,37 +87,34 @@ def test_kill_9_changes_nothing(target):
     before = content_of(target)
     run_script(KILLED, target, returncode=-signal.SIGKILL)
     assert content_of(target) == before
-    (part,) = target.parent.glob(".target.*.part")
-    assert part.read_bytes() == b"con"
-
-
-def test_a_lock_is_held_once_and_leaves_no_file(tmp_path):
-    path = tmp_path / "lock"
-    first = lock_file(path, wait=False)
-    assert lock_file(path, wait=False) is None
-    release_lock(first)
-    assert not path.exists()
-    release_lock(lock_file(path, wait=True))
+    assert len(list(target.parent.glob(".target.*.part"))) == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_a_lock_is_released_despite_a_forked_child(tmp_path):
+def test_a_lock_is_open_to_all_and_released_despite_a_forked_child(
+    tmp_path, monkeypatch
+):
+    """Another user who shares the folder may wait for a lock."""
     process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
-    with ExitStack() as stack:
-        with exclusive_lock(tmp_path / "a"):
+    save_array, modes = np.save, []
+
+    def save_and_fork(path, array):
+        if not modes:
+            modes.append((tmp_path / ".a.lock").stat().st_mode)
             process.start()
-            stack.callback(process.join)
-            stack.callback(process.kill)
-        release_lock(lock_file(tmp_path / ".a.lock", wait=False))
+        save_array(path, array)
 
-
-def test_a_lock_of_another_user_is_waited_for(tmp_path):
-    """Its file may be opened by all, so that a folder can be shared."""
+    monkeypatch.setattr(np, "save", save_and_fork)
     old = os.umask(0o077)
-    try:
-        lock = lock_file(tmp_path / "lock", wait=True)
-    finally:
-        os.umask(old)
-    assert (tmp_path / "lock").stat().st_mode & 0o666 == 0o666
-    release_lock(lock)
+    with ExitStack() as stack:
+        stack.callback(os.umask, old)
+        WordVectors.from_arrays(["a"], [[1.0]], path=tmp_path / "a")
+        stack.callback(process.join)
+        stack.callback(process.kill)
+        assert modes[0] & 0o666 == 0o666
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
+        export_vectors(
+            {"b": [1.0]}, ["b"], tmp_path / "a", format="store", overwrite=True
+        )
+    assert WordVectors.open(tmp_path / "a").words.tolist() == ["b"]

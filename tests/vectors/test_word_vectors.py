@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator, clone
 
 from sk_metaembed import WordVectors
 
+from ..handles import clear_handles
+
 
 @pytest.fixture
 def wv(tmp_path):
@@ -21,11 +23,6 @@ class Holder(BaseEstimator):
         self.vectors = vectors
 
 
-def forget():
-    """Leave the registry as a process that has opened nothing has it."""
-    WordVectors._handles.clear()
-
-
 def test_copies_are_the_handle(wv):
     assert copy.copy(wv) is wv and copy.deepcopy(wv) is wv
     assert copy.deepcopy({"x": [wv]})["x"][0] is wv
@@ -36,7 +33,7 @@ def test_copies_are_the_handle(wv):
 
 def test_one_map_per_process(wv):
     data = pickle.dumps(wv)
-    forget()
+    clear_handles()
     one, two = pickle.loads(data), pickle.loads(data)
     assert one is two and one is not wv
     assert WordVectors.open(wv.path) is one
@@ -50,7 +47,7 @@ def test_state_cannot_be_set_again(wv):
 
 def test_error_of_missing_store_says_what_to_do(wv):
     data = pickle.dumps(wv)
-    forget()
+    clear_handles()
     shutil.rmtree(wv.path)
     with pytest.raises(FileNotFoundError, match=r"Restore it") as caught:
         pickle.loads(data)
@@ -59,7 +56,7 @@ def test_error_of_missing_store_says_what_to_do(wv):
 
 def test_other_store_in_its_place_is_refused(wv, tmp_path):
     data = pickle.dumps(wv)
-    forget()
+    clear_handles()
     shutil.rmtree(wv.path)
     WordVectors.from_arrays(["a"], np.ones((1, 2)), path=wv.path)
     with pytest.raises(ValueError, match="have .*: they changed") as caught:
@@ -69,7 +66,7 @@ def test_other_store_in_its_place_is_refused(wv, tmp_path):
 
 def test_store_copied_into_the_cache_is_found(wv, cache):
     data = pickle.dumps(wv)
-    forget()
+    clear_handles()
     cache.mkdir(parents=True)
     shutil.move(wv.path, cache / "abc")
     result = pickle.loads(data)
@@ -98,7 +95,7 @@ def test_joblib_hash_reads_no_vectors(wv, monkeypatch):
     unreadable = property(lambda self: 1 / 0, lambda self, vectors: None)
     monkeypatch.setattr(type(wv), "vectors", unreadable)
     assert joblib.hash(Holder(wv)) == before
-    forget()
+    clear_handles()
     assert joblib.hash(Holder(WordVectors.open(wv.path))) == before
 
 
