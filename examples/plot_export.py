@@ -46,7 +46,7 @@ folder = tempfile.TemporaryDirectory()
 path = Path(folder.name)
 report = export_vectors(meta, words, path / "meta.bin", unknown="skip")
 print(f"{report.n_words} words of {report.dim} dimensions in {report.format} format")
-print(f"{report.n_unknown} unknown words, such as {', '.join(report.unknown[:3])}")
+print(f"{len(report.unknown)} unknown words, such as {', '.join(report.unknown[:3])}")
 
 # %%
 # gensim loads the file. The table shows the nearest neighbors of three words.

@@ -5,6 +5,7 @@ from typing import Any, assert_type
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
+from sklearn.utils import Bunch
 
 import sk_metaembed
 from sk_metaembed import (
@@ -100,7 +101,7 @@ def stores(path: str) -> None:
     assert_type(wv, WordVectors)
     assert_type(wv.lookup(["a"]), NDArray[np.int32])
     assert_type(wv.vectors_for(["a"]), tuple[NDArray[np.float32], NDArray[np.bool_]])
-    assert_type(export_vectors(wv, wv.words, path, format="glove").n_words, int)
+    assert_type(export_vectors(wv, wv.words, path, format="glove"), Bunch)
     assert_type(load_glove_6b_50d(), WordVectors)
     model = ElmoLanguageModel.load(path, batch_size=8)
     assert_type(model.score_samples([["to", "be"]]), NDArray[np.float64])

@@ -7,11 +7,11 @@ import os
 import re
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from .._core._errors import prefix_errors
 from .._core._frames import plain_str
@@ -38,19 +38,6 @@ _GZIP_LEVEL = 1
 _UNKNOWN = ("warn", "skip", "raise", "keep")
 
 
-@dataclass(frozen=True)
-class ExportReport:
-    """Result of `export_vectors`, which documents the attributes."""
-
-    path: str
-    format: str
-    n_words: int
-    dim: int
-    n_unknown: int
-    n_duplicates: int
-    unknown: tuple[str, ...] = field(repr=False)
-
-
 @prefix_errors
 def export_vectors(
     embedding: WordEmbedding,
@@ -60,7 +47,7 @@ def export_vectors(
     format: Format | None = None,
     unknown: Literal["warn", "skip", "raise", "keep"] = "warn",
     overwrite: bool = False,
-) -> ExportReport:
+) -> Bunch:
     """Write the vectors that an embedding gives to words, for other programs.
 
     Use it for a fitted meta-embedding that other programs need: gensim, spaCy, fastText
@@ -91,20 +78,9 @@ def export_vectors(
 
     Returns
     -------
-    ExportReport
-        With the attributes
-
-        path : str
-            The file, or the directory of a store; `WordVectors.open` reads it.
-        format : str
-            The format of the file.
-        n_words, dim : int
-            Number of words written, and length of a vector.
-        n_unknown, n_duplicates : int
-            Number of words that the embedding does not know, and number of repetitions
-            of earlier words.
-        unknown : tuple of str
-            The words that the embedding does not know.
+    Bunch
+        With the attributes `path` and `format` of the file, `n_words` (written), `dim`,
+        and `unknown`, a tuple of the words that the embedding does not know.
 
     Raises
     ------
@@ -163,8 +139,7 @@ def export_vectors(
     if unknown not in _UNKNOWN:
         raise ValueError(f"unknown must be one of {_UNKNOWN}; got {unknown!r}.")
     _check_target(target, fmt, overwrite)
-    given = _checked_words(words)
-    selected = list(dict.fromkeys(given))
+    selected = list(dict.fromkeys(_checked_words(words)))
     matrix, known = _compute(embedding, selected)
     missing = tuple(selected[i] for i in np.flatnonzero(~known))
     if unknown != "keep" and missing:
@@ -176,13 +151,11 @@ def export_vectors(
         store_arrays(selected, matrix, path=target, overwrite=overwrite)
     else:
         _write_file(selected, matrix, target, fmt)
-    return ExportReport(
+    return Bunch(
         path=os.fspath(target),
         format=fmt,
         n_words=len(selected),
         dim=matrix.shape[1],
-        n_unknown=len(missing),
-        n_duplicates=len(given) - len(known),
         unknown=missing,
     )
 
