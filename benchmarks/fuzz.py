@@ -67,10 +67,9 @@ def vectors(data):
     file, folder = WORK / "input", WORK / "store"
     file.write_bytes(data)
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    convert.write_store(file, convert.detect(file), convert.Options(), folder)
+    convert.store_file(file, path=folder)
     meta = store_files.read_meta(folder)
-    handle = store_module.WordVectors(str(folder), meta)
+    handle = store_module.WordVectors(store_module.StoreSpec(str(folder)), meta)
     values, known = handle.vectors_for([*handle.words[:3], "nowhere"])
     assert np.isfinite(values).all() and known[0] and known.dtype == bool
 
@@ -94,10 +93,11 @@ def store(data):
         meta["files"][name] = len(data) - 1
         (folder / "meta.json").write_text(json.dumps(meta))
     meta = store_files.read_meta(folder)
-    handle = store_module.WordVectors(str(folder), meta)
+    handle = store_module.WordVectors(store_module.StoreSpec(str(folder)), meta)
     handle.lookup(["w1", "w2", "nowhere"])
     handle.vectors_for(["w1"])
-    convert.write_store(folder, convert.detect(folder), convert.Options(), WORK / "out")
+    shutil.rmtree(WORK / "out", ignore_errors=True)
+    convert.store_file(folder, path=WORK / "out")
     handle.verify()
 
 

@@ -331,20 +331,19 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
 
     def _preprocessed(self, tokens, blocks):
         """Return the EmbeddedSequences of tokens with these blocks, preprocessed."""
-        blocks = [self._preprocess_block(block) for block in blocks]
+        blocks = list(blocks)
+        for i, block in enumerate(blocks):
+            preprocessing = self._preprocessings.get(block.name)
+            if preprocessing is None:
+                continue
+            values = None
+            if is_temp_memmap(block.values):  # it may not fit into memory
+                name = type(self).__name__
+                values = memmap_zeros(block.values.shape, np.float32, name)
+            values = preprocessing.apply(block.values, out=values)
+            values[~block.known] = block.values[~block.known]
+            blocks[i] = Block(block.name, values, block.level, block.known, copy=False)
         return EmbeddedSequences(tokens, blocks)
-
-    def _preprocess_block(self, block):
-        preprocessing = self._preprocessings.get(block.name)
-        if preprocessing is None:
-            return block
-        values = None
-        if is_temp_memmap(block.values):  # it may not fit into memory
-            name = type(self).__name__
-            values = memmap_zeros(block.values.shape, np.float32, name)
-        values = preprocessing.apply(block.values, out=values)
-        values[~block.known] = block.values[~block.known]
-        return Block(block.name, values, block.level, block.known, copy=False)
 
     def _check_dims(self, blocks):
         dims = {block.name: block.dim for block in blocks}

@@ -22,21 +22,24 @@ from ..sequences import EmbeddedInputMixin, EmbeddedSequences, TokenSequences
 from ..sequences._api import explained_token_errors
 from ._base import BaseEmbedding
 
-
-def _check_pairs(sources):
-    """Raise a TypeError unless `sources` is made of (name, source or "drop") pairs."""
-    for i, pair in enumerate(sources):
-        is_pair = isinstance(pair, tuple | list) and len(pair) == 2
-        if not is_pair or not isinstance(pair[0], str):
-            raise TypeError(
-                "sources must be a list of (name, source) pairs; got "
-                f"{short_repr(pair)} at index {i}. make_embedding_union(*sources) "
-                "chooses names itself."
-            )
-        _check_source(*pair)
+_ADVICE = (
+    "To use a scikit-learn transformer as a source, wrap it: EstimatorEmbedding({0}"
+    "(...), as_text=True) if it takes texts as str, as TfidfVectorizer does, and with "
+    "as_text=False if it takes a TokenSequences."
+)
 
 
-def _check_source(name, source):
+def _check_source(i, pair):
+    """Raise a TypeError unless a pair is a name and a source or "drop"."""
+    is_pair = isinstance(pair, tuple | list) and len(pair) == 2
+    if not is_pair or not isinstance(pair[0], str):
+        raise TypeError(
+            "sources must be a list of (name, source) pairs; got "
+            f"{short_repr(pair)} at index {i}. make_embedding_union(*sources) "
+            "chooses names itself."
+        )
+    name, source = pair
+    kind = type(source).__name__
     if isinstance(source, str) and source == "drop":
         return
     if (
@@ -44,11 +47,10 @@ def _check_source(name, source):
         and not get_tags(source).input_tags.string
     ):
         raise TypeError(
-            f"source {name!r} is a {type(source).__name__}, which takes "
-            "EmbeddedSequences. Add it after the union in the Pipeline."
+            f"source {name!r} is a {kind}, which takes EmbeddedSequences. Add it after "
+            "the union in the Pipeline."
         )
     if hasattr(source, "prepare") and not hasattr(source, "transform"):
-        kind = type(source).__name__
         raise TypeError(
             f"source {name!r} is a {kind}, which is trained with a network and not by "
             "the union. Remove it here, and pass it to the Dynamic* estimator after "
@@ -58,7 +60,7 @@ def _check_source(name, source):
     if not (hasattr(source, "fit") and hasattr(source, "transform")):
         raise TypeError(
             f"source {name!r} must have fit and transform, or be "
-            f'"drop"; got {type(source).__name__}: {short_repr(source)}.'
+            f'"drop"; got {kind}: {short_repr(source)}.'
         )
 
 
@@ -66,15 +68,7 @@ def _explained_errors(name, source):
     """Advise how to wrap a third-party source that fails on a TokenSequences."""
     kind = type(source).__name__
     what = f"source {name!r}, a {kind},"
-    return explained_token_errors(source, what, _wrapping_advice(kind))
-
-
-def _wrapping_advice(kind):
-    return (
-        "To use a scikit-learn transformer as a source, wrap it: "
-        f"EstimatorEmbedding({kind}(...), as_text=True) if it takes texts as str, as "
-        "TfidfVectorizer does, and with as_text=False if it takes a TokenSequences."
-    )
+    return explained_token_errors(source, what, _ADVICE.format(kind))
 
 
 def _check_same_tokens(name, source, embedded, tokens):
@@ -86,7 +80,7 @@ def _check_same_tokens(name, source, embedded, tokens):
             + (
                 "Add it before the union in the Pipeline."
                 if isinstance(embedded, TokenSequences)
-                else _wrapping_advice(type(source).__name__)
+                else _ADVICE.format(type(source).__name__)
             )
         )
     result = embedded.tokens
@@ -226,7 +220,8 @@ class EmbeddingUnion(NamedEstimatorsMixin, BaseEmbedding):
 
     def _active_sources(self):
         """Return the (name, source) pairs to fit, or raise if `sources` is invalid."""
-        _check_pairs(self.sources)
+        for i, pair in enumerate(self.sources):
+            _check_source(i, pair)
         names = [name for name, _ in self.sources]
         self._validate_names(names)
         dropped = [name for name, source in self.sources if isinstance(source, str)]

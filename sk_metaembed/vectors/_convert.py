@@ -6,7 +6,6 @@ import json
 import os
 import re
 import time
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import joblib
@@ -33,52 +32,36 @@ _DTYPES = ("float32", "float16")
 _SETTLED_NS = 2_000_000_000
 
 
-@dataclass(frozen=True)
-class Options:
-    """Which part of a source to store, and in which dtype."""
-
-    limit: int | None = None
-    dtype: str | None = None
-    verbose: int = 0
-
-    @classmethod
-    def checked(cls, limit, dtype, verbose=0):
-        """Check and normalize the arguments of `WordVectors.open`."""
-        if limit is not None:
-            if not is_integer(limit):
-                raise TypeError(f"limit must be an int or None; got {limit!r}.")
-            if limit < 1:
-                raise ValueError(f"limit must be at least 1; got {limit}.")
-            limit = int(limit)
-        return cls(limit, _dtype_name(dtype), verbose)
-
-    def key(self, content):
-        """Return a digest of the content and the options that change the store."""
-        parts = [STORE_VERSION, content, self.limit, self.dtype or "float32"]
-        return hashlib.blake2b(json.dumps(parts).encode(), digest_size=12).hexdigest()
+def checked_options(limit, dtype):
+    """Check the arguments of `WordVectors.open`; return an int and a name, or None."""
+    if limit is not None:
+        if not is_integer(limit):
+            raise TypeError(f"limit must be an int or None; got {limit!r}.")
+        if limit < 1:
+            raise ValueError(f"limit must be at least 1; got {limit}.")
+        limit = int(limit)
+    if dtype is not None:
+        name = getattr(dtype, "__name__", str(dtype))  # of numpy.float32, for example
+        if name not in _DTYPES:
+            raise ValueError(f'dtype must be "float32" or "float16"; got {dtype!r}.')
+        dtype = name
+    return limit, dtype
 
 
-def _dtype_name(dtype):
-    if dtype is None:
-        return None
-    try:
-        name = np.dtype(dtype).name
-    except TypeError:
-        name = None
-    if name not in _DTYPES:
-        raise ValueError(f'dtype must be "float32" or "float16"; got {dtype!r}.')
-    return name
-
-
-def default_root():
-    """Return ``$SK_METAEMBED_CACHE/vectors``, or the same below ``~/.cache``."""
-    return cache_home() / "vectors"
+def _key(content, limit, dtype):
+    """Return a digest of the content and the options that change the store."""
+    parts = [STORE_VERSION, content, limit, dtype]
+    return hashlib.blake2b(json.dumps(parts).encode(), digest_size=12).hexdigest()
 
 
 def cache_root(cache_dir=None):
-    """Return the directory of converted stores, which may be missing."""
-    root = default_root() if cache_dir is None else Path(cache_dir).expanduser()
-    return root.resolve()
+    """Return the directory of converted stores, which may be missing.
+
+    By default, ``$SK_METAEMBED_CACHE/vectors``, or the same below ``~/.cache``.
+    """
+    if cache_dir is None:
+        return cache_home() / "vectors"
+    return Path(cache_dir).expanduser().resolve()
 
 
 def _digest_file(path, root):
@@ -104,43 +87,31 @@ def _digest_file(path, root):
     return digest
 
 
-def cached_store(path, options, cache_dir=None):
-    """Return the store of a source, converted into the cache if it is not there."""
-    path = _checked_path(path)
-    fmt = detect(path)
-    meta = _meta_of_store(path, fmt)
-    options = _with_dtype(options, meta)
-    if meta and options.limit is None and options.dtype == meta["dtype"]:
-        return path
+def store_file(source, *, limit=None, dtype=None, path=None, cache_dir=None, verbose=0):
+    """Return the store of a source: at ``path``, or in the cache, converted once."""
+    limit, dtype = checked_options(limit, dtype)
+    source = _checked_path(source)
+    fmt = detect(source)
+    meta = read_meta(source) if fmt.kind == "store" else None
+    own_dtype = meta["dtype"] if meta else "float32"
+    dtype = dtype or own_dtype
+
+    def write(folder):
+        _convert(source, fmt, folder, limit, dtype, verbose)
+
+    if path is not None:
+        return _publish_at(path, write)
+    if meta and limit is None and dtype == own_dtype:
+        return source
     root = cache_root(cache_dir)
     if meta:
         content = meta["fingerprint"]
     else:
-        files = fmt.files or (path,)
-        content = "-".join(_digest_file(file, root) for file in files)
-    stem = re.sub(r"[^\w.-]+", "_", os.path.basename(os.path.abspath(path)))
-    target = root / f"{stem[:60]}-{options.key(content)}"
-    publish(target, lambda folder: write_store(path, fmt, options, folder))
+        content = "-".join(_digest_file(file, root) for file in fmt.files or (source,))
+    stem = re.sub(r"[^\w.-]+", "_", os.path.basename(os.path.abspath(source)))
+    target = root / f"{stem[:60]}-{_key(content, limit, dtype)}"
+    publish(target, write)
     return target
-
-
-def convert_to(source, path, options):
-    """Convert a source into a new store at a path, and return the path."""
-    source = _checked_path(source)
-    fmt = detect(source)
-    options = _with_dtype(options, _meta_of_store(source, fmt))
-    return _publish_at(path, lambda folder: write_store(source, fmt, options, folder))
-
-
-def _meta_of_store(path, fmt):
-    """Return the meta data of a store, or None for other sources."""
-    return read_meta(path) if fmt.kind == "store" else None
-
-
-def _with_dtype(options, meta):
-    """Return options with the type of the vectors, by default the type in the store."""
-    own = meta["dtype"] if meta else "float32"
-    return replace(options, dtype=options.dtype or own)
 
 
 def _publish_at(path, write, *, overwrite=False):
@@ -202,29 +173,28 @@ def store_arrays(
             "cannot be stored as UTF-8. Replace it, for example with "
             'word.encode("utf-8", "replace").decode().'
         )
-    options = Options.checked(None, dtype)
+    _, dtype = checked_options(None, dtype)
 
     def write(folder):
-        name = options.dtype or "float32"
-        with StoreWriter(folder, "The given arrays", name) as writer:
+        with StoreWriter(folder, "The given arrays", dtype) as writer:
             append_arrays(writer, packed, matrix, subwords)
             writer.repairs.update(repairs or {})
             writer.finish(None)
 
     if path is not None:
         return _publish_at(path, write, overwrite=overwrite)
-    key = options.key(joblib.hash([*packed, matrix, subwords], coerce_mmap=True))
-    target = cache_root(cache_dir) / f"arrays-{key}"
+    content = joblib.hash([*packed, matrix, subwords], coerce_mmap=True)
+    target = cache_root(cache_dir) / f"arrays-{_key(content, None, dtype)}"
     publish(target, write)
     return target
 
 
-def write_store(source, fmt, options, folder):
+def _convert(source, fmt, folder, limit, dtype, verbose):
     """Fill a directory with the store of a source that must not change meanwhile."""
     files = fmt.files or (source,)
     before = [os.stat(file) for file in files]
-    with StoreWriter(folder, str(source), options.dtype, limit=options.limit) as writer:
-        _read(source, fmt, writer, options.verbose)
+    with StoreWriter(folder, str(source), dtype, limit=limit) as writer:
+        _read(source, fmt, writer, verbose)
         _check_unchanged(source, before, [os.stat(file) for file in files])
         writer.finish({"path": os.path.abspath(source), "format": fmt.kind})
 

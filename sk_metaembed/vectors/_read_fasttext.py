@@ -12,7 +12,7 @@ from ._read_word2vec import FLORET_SEED, MAX_DIM, MAX_WORD, SourceStream
 from ._store import MAX_NGRAM, Floret, StoreWriter, pack, pack_spans
 from ._subwords import floret_rows, mean_ngrams
 
-FASTTEXT_MAGIC = 793712314
+FASTTEXT_MAGIC = struct.pack("<i", 793712314)
 _CHUNK_BYTES = 1 << 23
 _EOS = "</s>"
 _FASTTEXT_MODE = 1  # of floret, whose files are then fastText's
@@ -23,14 +23,13 @@ class _Header(NamedTuple):
     bucket: int
     min_n: int
     max_n: int
-    versioned: bool
     floret: Floret | None = None
 
 
 def read_fasttext(stream: SourceStream, writer: StoreWriter) -> None:
     """Append all words, composed with their n-grams, and write the n-gram vectors."""
     header = _read_header(stream)
-    n_words, packed = _read_dictionary(stream, header.versioned)
+    n_words, packed = _read_dictionary(stream)
     n_buckets = _check_matrix(stream, header, n_words)
     keep = n_words if writer.limit is None else min(n_words, writer.limit)
     if header.floret is not None and n_words:
@@ -60,14 +59,12 @@ def _unpack(stream, fields, what):
 
 
 def _read_header(stream):
-    first, second = _unpack(stream, "<2i", "the header")
-    versioned = first == FASTTEXT_MAGIC
-    if versioned and second not in (11, 12):
+    _, version, dim, _ = _unpack(stream, "<4i", "the header")
+    if version not in (11, 12):
         raise ValueError(
-            f"{stream.path}: fastText model of version {second}; versions 11 and 12 "
+            f"{stream.path}: fastText model of version {version}; versions 11 and 12 "
             f"are supported."
         )
-    dim = _unpack(stream, "<2i", "the header")[0] if versioned else first
     # epoch, min_count, neg, word_ngrams, loss, model, then the fields used here
     fields = _unpack(stream, "<10id", "the header")
     bucket, min_n, max_n = fields[6:9]
@@ -77,8 +74,7 @@ def _read_header(stream):
             f"{stream.path}: the fastText header is corrupt: dim={dim}, "
             f"bucket={bucket}, minn={min_n}, maxn={max_n}."
         )
-    floret = _floret_settings(stream, fields) if versioned else None
-    return _Header(dim, bucket, min_n, max_n, versioned, floret)
+    return _Header(dim, bucket, min_n, max_n, _floret_settings(stream, fields))
 
 
 def _floret_settings(stream, fields):
@@ -105,12 +101,10 @@ def _adds_up(size, n_words, n_labels):
     return size > 0 and min(n_words, n_labels) >= 0 and size == n_words + n_labels
 
 
-def _read_dictionary(stream, versioned):
+def _read_dictionary(stream):
     """Return the number of words and the packed words; labels are skipped."""
     what = "the dictionary"
-    size, n_words, n_labels = _unpack(stream, "<3i", what)
-    _unpack(stream, "<q", what)
-    pruned = _unpack(stream, "<q", what)[0] if versioned else -1
+    size, n_words, n_labels, _, pruned = _unpack(stream, "<3i2q", what)
     if pruned > 0:
         raise _compressed_error(stream, "pruned")
     if size != n_words + n_labels or min(size, n_words, n_labels) < 0:
@@ -153,9 +147,9 @@ def _read_entries(stream, size):
 
 def _check_matrix(stream, header, n_words):
     """Read the shape of the matrix and return the number of bucket rows."""
-    if header.versioned and _unpack(stream, "<?", "the matrix")[0]:
+    is_quantized, n_rows, dim = _unpack(stream, "<?2q", "the matrix")
+    if is_quantized:
         raise _compressed_error(stream, "quantized")
-    n_rows, dim = _unpack(stream, "<2q", "the matrix")
     if dim != header.dim or n_rows not in (n_words, n_words + header.bucket):
         raise ValueError(
             f"{stream.path}: the fastText matrix is {n_rows} x {dim}, but {n_words} "
@@ -204,8 +198,7 @@ def _append_floret_words(writer, packed, own, header):
 def _compose(writer, packed, own, header, has_subwords):
     """Append for each word the mean of its own vector and its n-grams.
 
-    Only the end-of-sentence mark has no n-grams in fastText, except in models from
-    before files had a version.
+    Only the end-of-sentence mark has no n-grams in fastText.
     """
     table = None
     if has_subwords:
@@ -216,9 +209,7 @@ def _compose(writer, packed, own, header, has_subwords):
         vectors = np.array(own[start : start + step])
         if table is not None:
             mean_ngrams(chunk, table, header.min_n, header.max_n, vectors, own=True)
-            marks = []
-            if header.versioned:
-                same_size = np.flatnonzero(np.diff(chunk.offsets) - 1 == len(_EOS))
-                marks = [row for row in same_size if chunk.word(row) == _EOS]
+            same_size = np.flatnonzero(np.diff(chunk.offsets) - 1 == len(_EOS))
+            marks = [row for row in same_size if chunk.word(row) == _EOS]
             vectors[marks] = own[start : start + step][marks]
         writer.append(chunk, vectors)

@@ -13,6 +13,7 @@ import lzma
 import os
 import re
 import zlib
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _LONGEST_LINE = 1 << 27
 
 
-class SourceStream:
+class SourceStream(AbstractContextManager):
     """A source file, decompressed, with a progress bar over its bytes.
 
     Attributes
@@ -53,10 +54,11 @@ class SourceStream:
         self.size = None if opener else length
         self._raw = open(path, "rb")  # noqa: SIM115 (closed in __exit__)
         self._file = opener(self._raw, "rb") if opener else self._raw
-        self._bar = _progress_bar(self.path, length) if verbose else None
-
-    def __enter__(self):
-        return self
+        self._bar = None
+        if verbose:
+            shown = {"unit": "B", "unit_scale": True, "total": length}
+            name = os.path.basename(self.path)
+            self._bar = progress_bar(desc=f"Converting {name}", **shown)
 
     def __exit__(self, *exc_info):
         if self._bar is not None:
@@ -79,19 +81,16 @@ class SourceStream:
                 f"copy the file again."
             ) from error
         self.position += len(data)
-        if self.compression is not None:
-            self._check_ratio()
-        if self._bar is not None:
-            self._bar.update(self._raw.tell() - self._bar.n)
-        return data
-
-    def _check_ratio(self):
-        if is_decompression_bomb(self.position, self._raw.tell()):
+        packed = self._raw.tell()
+        if self.compression and is_decompression_bomb(self.position, packed):
             raise ValueError(
                 f"{self.path}: the {self.compression} data unpacks to more than "
                 f"{MAX_RATIO} times its size, which vectors do not. Unpack the file "
                 "yourself if you trust it."
             )
+        if self._bar is not None:
+            self._bar.update(packed - self._bar.n)
+        return data
 
     def push_back(self, data):
         """Return bytes to the stream, to be read again."""
@@ -120,12 +119,6 @@ class SourceStream:
             f"{left:,} are left. The file is truncated or corrupt; download or copy it "
             "again."
         )
-
-
-def _progress_bar(path, total):
-    name = os.path.basename(path)
-    shown = {"unit": "B", "unit_scale": True, "desc": f"Converting {name}"}
-    return progress_bar(total=total, **shown)
 
 
 class Format(NamedTuple):

@@ -116,7 +116,16 @@ def pack(words):
 
     Lone surrogates are accepted; they match no stored word.
     """
-    words = _as_list(words)
+    if isinstance(words, str | bytes):
+        raise TypeError(
+            f"Expected a list or an array of words; got the single "
+            f"{type(words).__name__} {words!r}. Wrap it in a list."
+        )
+    if isinstance(words, np.ndarray) and words.ndim != 1:
+        raise ValueError(
+            f"Words must be one-dimensional; got an array of shape {words.shape}."
+        )
+    words = words.tolist() if isinstance(words, np.ndarray) else list(words)
     try:
         text = "\n".join([*words, ""])
     except TypeError:
@@ -131,19 +140,6 @@ def pack(words):
         lengths = [len(word.encode("utf-8", "surrogatepass")) for word in words]
         ends = np.cumsum(np.array(lengths, np.int64) + 1) - 1
     return PackedWords(blob, np.concatenate([[0], ends + 1]))
-
-
-def _as_list(words):
-    if isinstance(words, str | bytes):
-        raise TypeError(
-            f"Expected a list or an array of words; got the single "
-            f"{type(words).__name__} {words!r}. Wrap it in a list."
-        )
-    if isinstance(words, np.ndarray) and words.ndim != 1:
-        raise ValueError(
-            f"Words must be one-dimensional; got an array of shape {words.shape}."
-        )
-    return words.tolist() if isinstance(words, np.ndarray) else list(words)
 
 
 def pack_spans(buf, starts, ends):
@@ -200,18 +196,14 @@ def find(queries, packed, slots):
     return rows
 
 
-def _hash(word):
-    h = len(word) * 0x9E3779B97F4A7C15 & _MASK_64
+def _find_one(word, blob, offsets, slots):
+    """Return the row of a word, -1 if it is absent, -2 if the table is corrupt."""
+    h = len(word) * 0x9E3779B97F4A7C15 & _MASK_64  # as `hash_bytes` of the kernels
     for start in range(0, len(word), 8):
         h ^= int.from_bytes(word[start : start + 8], "little")
         h = h * 0xFF51AFD7ED558CCD & _MASK_64
         h ^= h >> 32
-    return h
-
-
-def _find_one(word, blob, offsets, slots):
-    """Return the row of a word, -1 if it is absent, -2 if the table is corrupt."""
-    h, n_words, mask = _hash(word), len(offsets) - 1, len(slots) - 1
+    n_words, mask = len(offsets) - 1, len(slots) - 1
     tag = (h >> 40) << 8 | min(len(word), 255)
     head, at = int.from_bytes(word[:8], "little"), h & mask
     for _ in range(len(slots)):
@@ -532,28 +524,26 @@ def read_meta(path):
 
 
 def _is_valid(meta):
-    subwords = meta.get("subwords")
-    numbers = [meta.get("count"), meta.get("dim"), *_sizes(subwords)]
-    valid = all(type(number) is int and number >= 0 for number in numbers)
-    valid = valid and numbers[1] > 0
-    valid = valid and (
-        numbers[0] > 0 or (subwords is not None and "floret" in subwords)
+    """Return whether the types and ranges are as `StoreWriter` writes them."""
+    subwords, floret = meta.get("subwords"), None
+    numbers = [meta.get("count"), meta.get("dim")]
+    if subwords is not None:
+        names = subwords.keys() if isinstance(subwords, dict) else set()
+        if names - {"floret"} != _NGRAM_SIZES:
+            return False
+        numbers += [subwords["min_n"], subwords["max_n"], MAX_NGRAM]
+        floret = subwords.get("floret")
+        if "floret" in names and not is_floret(floret, subwords["max_n"]):
+            return False
+    return (
+        all(type(number) is int and number >= 0 for number in numbers)
+        and numbers[2:] == sorted(numbers[2:])
+        and numbers[1] > 0
+        and (numbers[0] > 0 or floret is not None)
+        and meta.get("dtype") in ("float32", "float16")
+        and isinstance(meta.get("fingerprint"), str)
+        and isinstance(meta.get("repairs"), dict)
     )
-    valid = valid and meta.get("dtype") in ("float32", "float16")
-    valid = valid and isinstance(meta.get("fingerprint"), str)
-    return valid and isinstance(meta.get("repairs"), dict)
-
-
-def _sizes(subwords):
-    if subwords is None:
-        return []
-    if not isinstance(subwords, dict) or subwords.keys() - {"floret"} != _NGRAM_SIZES:
-        return [None]
-    if "floret" in subwords and not is_floret(subwords["floret"], subwords["max_n"]):
-        return [None]
-    n = subwords["min_n"], subwords["max_n"]
-    integers = all(type(size) is int for size in n)
-    return n if integers and 0 <= n[0] <= n[1] <= MAX_NGRAM else [None]
 
 
 def is_floret(settings, max_n):

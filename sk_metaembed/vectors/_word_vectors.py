@@ -20,7 +20,7 @@ from .._core._arrays import Immutable
 from .._core._typing import StrPath
 from .._io._atomic import this_user
 from .._io._handle import Handle, shared
-from ._convert import Options, cached_store, convert_to, default_root, store_arrays
+from ._convert import cache_root, store_arrays, store_file
 from ._gensim import check_keyed_vectors, filled_rows, ngram_table, to_keyed_vectors
 from ._store import (
     META,
@@ -37,7 +37,7 @@ from ._subwords import compose
 
 _CHUNK_WORDS = 1 << 14
 _PUBLIC_STATE = ("path", "fingerprint", "dim", "dtype", "vectors")
-_STATE = (*_PUBLIC_STATE, "_subwords", "_meta", "_packed", "_slots")
+_STATE = (*_PUBLIC_STATE, "_subwords", "_composes_all", "_meta", "_packed", "_slots")
 
 
 class StoreSpec(NamedTuple):
@@ -175,6 +175,7 @@ class WordVectors(Handle, Immutable, keep=16):
     dtype: np.dtype[Any]
     vectors: NDArray[Any]
     _subwords: Subwords | None
+    _composes_all: bool
     _meta: dict[str, Any]
     _packed: PackedWords
     _slots: NDArray[np.uint64]
@@ -189,6 +190,8 @@ class WordVectors(Handle, Immutable, keep=16):
             dtype=np.dtype(meta["dtype"]),
             vectors=vectors,
             _subwords=subwords,
+            # as by floret; none has a row then
+            _composes_all=subwords is not None and subwords.floret is not None,
             _meta=meta,
             _packed=packed,
             _slots=slots,
@@ -242,8 +245,10 @@ class WordVectors(Handle, Immutable, keep=16):
         ValueError
             If the content is corrupt, empty or of unknown format.
         """
-        options = Options.checked(limit, dtype, verbose)
-        return cls._of_directory(cached_store(path, options, cache_dir))
+        store = store_file(
+            path, limit=limit, dtype=dtype, cache_dir=cache_dir, verbose=verbose
+        )
+        return shared(cls, StoreSpec(store))
 
     @classmethod
     def convert(
@@ -284,8 +289,8 @@ class WordVectors(Handle, Immutable, keep=16):
         FileExistsError
             If ``path`` exists.
         """
-        options = Options.checked(limit, dtype, verbose)
-        return cls._of_directory(convert_to(source, path, options))
+        store = store_file(source, limit=limit, dtype=dtype, path=path, verbose=verbose)
+        return shared(cls, StoreSpec(store))
 
     @classmethod
     def from_arrays(
@@ -329,8 +334,8 @@ class WordVectors(Handle, Immutable, keep=16):
             If the shapes disagree, no usable row is left, or a word has a lone
             surrogate.
         """
-        options = {"path": path, "cache_dir": cache_dir, "dtype": dtype}
-        return cls._of_directory(store_arrays(words, matrix, **options))
+        store = store_arrays(words, matrix, dtype=dtype, path=path, cache_dir=cache_dir)
+        return shared(cls, StoreSpec(store))
 
     @classmethod
     def from_keyed_vectors(
@@ -379,7 +384,7 @@ class WordVectors(Handle, Immutable, keep=16):
             cache_dir=cache_dir,
             dtype=dtype,
         )
-        return cls._of_directory(store)
+        return shared(cls, StoreSpec(store))
 
     def to_keyed_vectors(self) -> Any:
         """Return gensim KeyedVectors with a copy of the store in memory.
@@ -415,11 +420,6 @@ class WordVectors(Handle, Immutable, keep=16):
         every word is known.
         """
         return self._subwords is not None
-
-    @property
-    def _composes_all(self):
-        """Whether all words are composed, as by floret, and none has a row."""
-        return self._subwords is not None and self._subwords.floret is not None
 
     @property
     def repairs(self) -> dict[str, int]:
@@ -597,10 +597,6 @@ class WordVectors(Handle, Immutable, keep=16):
         return StoreSpec(self.path)
 
     @classmethod
-    def _of_directory(cls, path):
-        return shared(cls, StoreSpec(path))
-
-    @classmethod
     def _find(cls, spec, local):
         spec = StoreSpec(os.path.realpath(spec.path))
         meta = read_meta(spec.path)
@@ -613,17 +609,14 @@ class WordVectors(Handle, Immutable, keep=16):
         A store that is not at its path is looked up under its own name in the cache
         directory of this process, so that a file may be used on another machine.
         """
-        handle = cls._handles.find((spec, fingerprint))
-        if handle is not None:
-            return handle
         path = spec.path
         other = os.path.join("$SK_METAEMBED_CACHE/vectors", os.path.basename(path))
         with suppress(FileNotFoundError):  # a user without a home directory
-            other = os.path.join(default_root(), os.path.basename(path))
+            other = os.path.join(cache_root(), os.path.basename(path))
         stores = [place for place in (path, other) if is_store(place)]
         found = [read_meta(place)["fingerprint"] for place in stores]
         if fingerprint in found:
-            return cls._of_directory(stores[found.index(fingerprint)])
+            return shared(cls, StoreSpec(stores[found.index(fingerprint)]))
         if stores:
             raise cls._changed(stores[0], fingerprint, found[0])
         raise FileNotFoundError(

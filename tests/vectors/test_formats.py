@@ -148,7 +148,7 @@ def test_limit(write):
 
 
 def test_store_opens_directly_and_in_part(tmp_path):
-    path = datapath("lee_fasttext.bin")
+    path = datapath("lee_fasttext_new.bin")
     wv = WordVectors.convert(path, tmp_path / "lee.store")
     assert wv == WordVectors.open(path)
     assert WordVectors.open(tmp_path / "lee.store") is wv

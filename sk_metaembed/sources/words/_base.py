@@ -8,7 +8,14 @@ from ..._core._arrays import is_immutable
 from ..._core._sklearn import StrOptions
 from ...sequences import Block
 from ...sequences._api import block_of_table, canonical_words
-from .._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, shares_known
+from .._base import (
+    FREQUENT,
+    BaseEmbedding,
+    Preprocessing,
+    fit_preprocessing,
+    row_mean,
+    shares_known,
+)
 
 OOV: TypeAlias = Literal["zero", "mean", "subword", "error"]
 _SHOWN = 5  # unknown words in an error message
@@ -103,6 +110,7 @@ class BaseWordEmbedding(BaseEmbedding):
     }
 
     _preprocessings: dict = {}  # `_block` preprocesses
+    _composes_all = False  # whether all words are composed of their parts
 
     def _table(self):
         """Return the vectors of all words, (n_words, dim)."""
@@ -119,11 +127,6 @@ class BaseWordEmbedding(BaseEmbedding):
             "this source does not have. Use vectors in fastText's .bin format, "
             'FastTextEmbedding, or another policy, for example oov="zero".'
         )
-
-    @property
-    def _composes_all(self):
-        """Whether all words are composed of their parts, whatever the policy."""
-        return False
 
     def _learn(self, tokens, y):
         self._fit_vectors(tokens, y)
@@ -144,7 +147,10 @@ class BaseWordEmbedding(BaseEmbedding):
         if self._composes_all:  # the frequent words of the training data
             most = np.argsort(-tokens.type_counts(), kind="stable")[:FREQUENT]
             frequent, _ = self._compose(tokens.types[most])
-        self._preprocessing = self._fit_preprocessing(frequent)
+        kind = getattr(self, "preprocess", None)
+        self._preprocessing = Preprocessing()
+        if kind is not None:
+            self._preprocessing = self._fit_preprocessing(kind, frequent)
         self._oov_mean = None
         if self._fitted_oov == "mean":
             self._oov_mean = row_mean(self._preprocessing.apply(frequent))
@@ -152,9 +158,9 @@ class BaseWordEmbedding(BaseEmbedding):
         self.dims_ = {self.block_name: self._table().shape[1]}
         return lookup
 
-    def _fit_preprocessing(self, frequent):
-        """Learn `preprocess` from the vectors of frequent words."""
-        return fit_preprocessing(getattr(self, "preprocess", None), frequent)
+    def _fit_preprocessing(self, kind, frequent):
+        """Learn the preprocessing from the vectors of frequent words."""
+        return fit_preprocessing(kind, frequent)
 
     def _look_up(self, tokens):
         """Find each type in the table or, depending on the policy, compose it."""

@@ -118,47 +118,6 @@ def has_case(store):
     return n_cased > _FEW_CAPITALS * len(words)
 
 
-def find_words(store, words, case_fallback):
-    """Return the row of each word, (n,) of object, in a store: int32, -1 if absent."""
-    rows = store.lookup(words)
-    absent = np.flatnonzero(rows < 0)
-    if len(absent):
-        missing = words[absent].tolist()
-        options = {"case_fallback": case_fallback}
-        rows[absent] = _find_respelled(missing, store.lookup, **options)
-    return rows
-
-
-def _find_respelled(words, lookup, *, case_fallback):
-    """Return the rows of words in other spellings, int32, -1 where all are absent.
-
-    Files are in either Unicode form, and so are texts: `words`, a list, are looked up
-    in NFC and then in NFD; with `case_fallback`, each time also in lower case. If it is
-    "words", this does not apply to tokens that may be something else.
-    """
-    rows = np.full(len(words), -1, np.int32)
-    places = range(len(words))
-    for form in (None, "NFC", "NFD"):
-        if form is not None:
-            places = [i for i in places if rows[i] < 0 and not words[i].isascii()]
-        given = [words[i] for i in places]
-        for lowercase in (False, True) if case_fallback else (False,):
-            spelled = given
-            if lowercase:
-                is_word = _is_capitalized if case_fallback == "words" else bool
-                spelled = [word.lower() if is_word(word) else word for word in given]
-            spelled = spelled if form is None else canonical_words(spelled, form)
-            changed = [
-                (place, new)
-                for place, old, new in zip(places, given, spelled, strict=True)
-                if new != old and rows[place] < 0
-            ]
-            if changed:
-                found, spellings = zip(*changed, strict=True)
-                rows[list(found)] = lookup(list(spellings))
-    return rows
-
-
 def _is_capitalized(word):
     """Return whether a word consists of letters, with the first or all in capitals."""
     (word,) = canonical_words([word])
@@ -306,23 +265,37 @@ class PretrainedEmbedding(BaseWordEmbedding):
     def _fit_vectors(self, tokens, y):
         store = self.vectors
         if isinstance(store, str | os.PathLike):
-            path = resolve_path(os.fspath(store))
+            path, is_open = resolve_path(os.fspath(store)), False
             is_folder = os.path.isdir(path)
             if is_folder and (hint := hint_of_folder(path, "PretrainedEmbedding")):
                 raise ValueError(f"{path} has no vectors.{hint}")
-            self.vectors_ = self._open(path)
-            return
-        if not isinstance(store, WordVectors):
-            if not hasattr(store, "index_to_key"):
-                raise TypeError(
-                    "vectors must be a path, a WordVectors, gensim KeyedVectors (a "
-                    "model's attribute wv) or the name of a gensim-downloader model; "
-                    f"got {type(store).__name__}. {_way_in(store)}"
-                )
-            store = WordVectors.from_keyed_vectors(store, cache_dir=self.cache_dir)
-        n_rows, dtype = self.limit or len(store), self.dtype or store.dtype.name
-        same = n_rows >= len(store) and dtype == store.dtype.name
-        self.vectors_ = store if same else self._open(store.path)
+        else:
+            if not isinstance(store, WordVectors):
+                store = self._of_keyed_vectors(store)
+            n_rows, dtype = self.limit or len(store), self.dtype or store.dtype.name
+            is_open = n_rows >= len(store) and dtype == store.dtype.name
+            path = store.path
+        if not is_open:
+            store = WordVectors.open(
+                path,
+                limit=self.limit,
+                dtype=self.dtype,
+                cache_dir=self.cache_dir,
+                verbose=self.verbose,
+            )
+        self.vectors_ = store
+        self._composes_all = store._composes_all
+        is_cased = self.case_fallback and has_case(store)
+        self._fitted_case_fallback = "words" if is_cased else self.case_fallback
+
+    def _of_keyed_vectors(self, vectors):
+        if not hasattr(vectors, "index_to_key"):
+            raise TypeError(
+                "vectors must be a path, a WordVectors, gensim KeyedVectors (a "
+                "model's attribute wv) or the name of a gensim-downloader model; "
+                f"got {type(vectors).__name__}. {_way_in(vectors)}"
+            )
+        return WordVectors.from_keyed_vectors(vectors, cache_dir=self.cache_dir)
 
     def _learn(self, tokens, y):
         blocks = super()._learn(tokens, y)
@@ -330,38 +303,30 @@ class PretrainedEmbedding(BaseWordEmbedding):
             warn_low_coverage(tokens, self._look_up(tokens).known, self.vectors_)
         return blocks
 
-    def _fit_table(self, tokens):
-        is_cased = self.case_fallback and has_case(self.vectors_)
-        self._fitted_case_fallback = "words" if is_cased else self.case_fallback
-        return super()._fit_table(tokens)
-
-    def _open(self, path):
-        return WordVectors.open(
-            path,
-            limit=self.limit,
-            dtype=self.dtype,
-            cache_dir=self.cache_dir,
-            verbose=self.verbose,
-        )
+    def _fit_preprocessing(self, kind, frequent):
+        if self._composes_all:  # learned from words of the training data
+            return super()._fit_preprocessing(kind, frequent)
+        # A store is immutable, so a grid search learns from it once.
+        fitted = _PREPROCESSINGS.setdefault(self.vectors_, {})
+        if kind not in fitted:
+            fitted[kind] = super()._fit_preprocessing(kind, frequent)
+        return fitted[kind]
 
     def _table(self):
         return self.vectors_.vectors
 
-    @property
-    def _composes_all(self):
-        return self.vectors_._composes_all
-
-    def _fit_preprocessing(self, frequent):
-        if self._composes_all:  # learned from words of the training data
-            return super()._fit_preprocessing(frequent)
-        # A store is immutable, so a grid search learns from it once.
-        fitted = _PREPROCESSINGS.setdefault(self.vectors_, {})
-        if self.preprocess not in fitted:
-            fitted[self.preprocess] = super()._fit_preprocessing(frequent)
-        return fitted[self.preprocess]
-
     def _find(self, words):
-        return find_words(self.vectors_, words, self._fitted_case_fallback)
+        rows = self.vectors_.lookup(words)
+        case = self._fitted_case_fallback
+        if case:  # "words": only for tokens that are capitalized words
+            absent = [
+                i
+                for i in np.flatnonzero(rows < 0)
+                if words[i] != words[i].lower()
+                and (case != "words" or _is_capitalized(words[i]))
+            ]
+            rows[absent] = self.vectors_.lookup([words[i].lower() for i in absent])
+        return rows
 
     def _compose(self, words):
         if not self.vectors_.has_subwords:
