@@ -24,15 +24,13 @@ from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator, RandomState
+from numpy.random import PCG64, Generator, RandomState
 from scipy import sparse, stats
 from scipy.stats._distn_infrastructure import rv_frozen, rv_generic
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 
 from ._trust import module_of, saved_name
-
-_IS_X87 = np.finfo(np.longdouble).nmant == 63  # 10 bytes in 12 or 16
 
 
 class UnsavableError(TypeError):
@@ -55,20 +53,7 @@ def _encode_items(value):
 
 def _encode_set(value):
     """Return the items in an order that does not depend on the process."""
-    return {"items": sorted(value, key=_order)}
-
-
-def _order(item):
-    """Return a sort key for an item of a set that is equal in each process."""
-    if isinstance(item, tuple | frozenset):
-        parts = [_order(part) for part in item]
-        parts = parts if isinstance(item, tuple) else sorted(parts)
-        text = repr(parts)
-    elif hasattr(item, "__qualname__"):  # the repr of a function has its address
-        text = f"{item.__module__}.{item.__qualname__}"
-    else:
-        text = repr(item)
-    return f"{type(item).__name__} {text}"
+    return {"items": sorted(value, key=lambda item: (type(item).__name__, repr(item)))}
 
 
 def _decode_items(kind):
@@ -155,8 +140,6 @@ def _used_bytes(dtype):
         used[:] = False
         for field, start, *_ in dtype.fields.values():
             used[start : start + field.itemsize] = _used_bytes(field)
-    elif dtype.type in (np.longdouble, np.clongdouble) and _IS_X87:
-        used = np.arange(dtype.itemsize) % np.dtype(np.longdouble).itemsize < 10
     return used
 
 
@@ -197,30 +180,21 @@ def _decode_sparse(type, shape, data, indices, indptr):
     return getattr(sparse, type)((data, indices, indptr), shape=tuple(shape))
 
 
-_BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM")
-
-
 def _encode_random(value):
-    if isinstance(value, RandomState):
-        state = value.get_state(legacy=False)
-    else:
-        state = value.bit_generator.state
-    if state["bit_generator"] not in _BIT_GENERATORS:
-        return None
-    return {"type": type(value).__name__, "state": state}
+    is_legacy = isinstance(value, RandomState)
+    state = value.get_state(legacy=False) if is_legacy else value.bit_generator.state
+    usual = "MT19937" if is_legacy else "PCG64"
+    return {"state": state} if state["bit_generator"] == usual else None
 
 
-def _decode_random(type, state):
-    name = state["bit_generator"]
-    if name not in _BIT_GENERATORS:
-        raise ValueError(f"a bit generator is not one of {_BIT_GENERATORS}")
-    bits = getattr(np.random, name)(0)
+def _decode_random(state):
+    if state["bit_generator"] == "MT19937":
+        new = RandomState(0)
+        new.set_state(state)  # with the number that `normal` has stored
+        return new
+    bits = PCG64(0)
     bits.state = state
-    if type != "RandomState":
-        return Generator(bits)
-    new = RandomState(bits)
-    new.set_state(state)  # with the number that `normal` has stored
-    return new
+    return Generator(bits)
 
 
 def _encode_distribution(value):
@@ -449,41 +423,39 @@ _SPLINES = ["scipy.interpolate._bsplines.BSpline"]
 _SPLINE = attributes("t", "c", "k", "extrapolate", "axis")
 
 _ZONED = ["pandas.DatetimeTZDtype", "pandas.core.dtypes.dtypes.DatetimeTZDtype"]
-# For each kind: how to recognize its values, encode and decode them, and the entries of
-# its content that must be lists in a file. To recognize them, a list holds the types of
-# values, without subclasses, or names of types or modules that are not imported here;
-# others are tests, of which the first that holds decides.
+# For each kind: how to recognize its values, encode and decode them. To recognize them,
+# a list holds the types of values, without subclasses, or names of types or modules
+# that are not imported here; others are tests, of which the first that holds decides.
 CODECS: dict[str, tuple[Any, ...]] = {
-    "list": ([list], _encode_items, _decode_items(list), "items"),
-    "tuple": ([tuple], _encode_items, _decode_items(tuple), "items"),
-    "set": ([set], _encode_set, _decode_items(set), "items"),
-    "frozenset": ([frozenset], _encode_set, _decode_items(frozenset), "items"),
-    "dict": (list(_DICTS.values()), _encode_dict, _decode_dict, "keys", "values"),
+    "list": ([list], _encode_items, _decode_items(list)),
+    "tuple": ([tuple], _encode_items, _decode_items(tuple)),
+    "set": ([set], _encode_set, _decode_items(set)),
+    "frozenset": ([frozenset], _encode_set, _decode_items(frozenset)),
+    "dict": (list(_DICTS.values()), _encode_dict, _decode_dict),
     "bytes": ([bytes], _encode_bytes, _decode_bytes(bytes)),
     "bytearray": ([bytearray], _encode_bytes, _decode_bytes(bytearray)),
     "slice": ([slice], attributes("start", "stop", "step"), _decode_slice),
     "path": (instance_of(os.PathLike), _encode_path, _decode_text(Path)),
     "text": ([np.str_], _encode_text, _decode_text(np.str_)),
     "dtype": (instance_of(np.dtype), _encode_dtype, decode_dtype),
-    "objects": ([np.ndarray], _encode_objects, _decode_objects, "shape", "items"),
+    "objects": ([np.ndarray], _encode_objects, _decode_objects),
     "masked array": ([np.ma.MaskedArray], attributes("data", "mask"), _decode_masked),
-    "sparse": (_is_sparse, _encode_sparse, _decode_sparse, "shape"),
+    "sparse": (_is_sparse, _encode_sparse, _decode_sparse),
     "random": ([RandomState, Generator], _encode_random, _decode_random),
     "distribution": (
         instance_of(rv_frozen),
         _encode_distribution,
         _decode_distribution,
-        "args",
     ),
     "zoned dates": (_ZONED, _encode_text, _decode_zoned),
-    "tree": (["sklearn.tree._tree.Tree"], _encode_tree, _decode_tree, "arguments"),
+    "tree": (["sklearn.tree._tree.Tree"], _encode_tree, _decode_tree),
     "boosted tree": (_BOOSTED_TREES, _BOOSTED, _decode_boosted),
     "spline": (_SPLINES, _SPLINE, _decode_spline),
-    "loss": (_LOSSES, _encode_loss, _decode_loss, "parameters"),
+    "loss": (_LOSSES, _encode_loss, _decode_loss),
     "function": ([*_FUNCTIONS, np.ufunc], _encode_function, _decode_function),
-    "partial": ([partial], _encode_partial, _decode_partial, "args"),
+    "partial": ([partial], _encode_partial, _decode_partial),
     "type": (instance_of(type), _encode_type, import_class),
-    "named tuple": (_is_named_tuple, _encode_tuple, _decode_tuple, "items"),
+    "named tuple": (_is_named_tuple, _encode_tuple, _decode_tuple),
     "opaque": (_is_opaque, _encode_opaque, _decode_opaque),
-    "object": (_is_plain_object, _encode_object, _decode_object, "names", "values"),
+    "object": (_is_plain_object, _encode_object, _decode_object),
 }

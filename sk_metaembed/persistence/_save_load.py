@@ -51,7 +51,7 @@ def save(estimator: Any, path: StrPath, *, bundle: bool = False) -> Path:
     ------
     TypeError
         If `estimator` is not an estimator, or contains something that cannot be saved,
-        such as a lambda. The message names the step and the parameter or attribute.
+        such as a lambda. The message says where: ``estimator.steps[0][1].tokenizer``.
     OSError
         If the directory does not exist, a directory has the file's name, or the disk
         is full.

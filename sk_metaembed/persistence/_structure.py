@@ -11,6 +11,7 @@ its class, and contains the reference of the handle.
 import hashlib
 import json
 import sys
+from itertools import count
 from pathlib import Path
 from types import MethodType
 from typing import NamedTuple
@@ -35,7 +36,6 @@ from ._trust import saved_name
 STRUCTURE, ARRAYS = "structure.json", "arrays.bin"
 _ATOMS = (type(None), bool, int, float, str)
 _ALIGNMENT = 16  # bytes
-ROOT = "the estimator"
 
 
 class _Loaded(NamedTuple):
@@ -101,7 +101,7 @@ class Encoder:
         self._numbers = {}  # by id; None for an object that is being encoded
         self._values = []  # references keep ids from being reused
 
-    def __call__(self, value, where=ROOT):
+    def __call__(self, value, where="estimator"):
         """Return an atom, or a reference to the node of a value.
 
         `where` names the place of the value in error messages.
@@ -133,25 +133,14 @@ class Encoder:
             content = CODECS[kind][1](value) if kind else None
         if content is None:
             return self._array(value)
-        if kind == "object":
-            names = content["names"]
-            places = [_attribute_place(value, name, where) for name in names]
-            values = map(self, content["values"], places)
-            return [kind, {**content, "values": list(values)}]
         parts = {}
         for name, part in content.items():
-            if (kind, name) == ("dict", "values"):
-                places = [_entry_place(*item, where) for item in value.items()]
+            if type(part) is list:
+                places = _places(kind, name, content, where)
                 parts[name] = list(map(self, part, places))
             else:
-                parts[name] = self._part(part, where)
+                parts[name] = self(part, where)
         return [kind, parts]
-
-    def _part(self, part, where):
-        """Encode a part of a content: a value, or a list of values."""
-        if type(part) is not list:
-            return self(part, where)
-        return [self(item, _item_place(item, where)) for item in part]
 
     def _array(self, value):
         if isinstance(value, np.memmap):
@@ -199,32 +188,14 @@ def _refusal(value):
     return f"holds {name}, which sk_metaembed.save cannot write (a pickle may be able)."
 
 
-def _attribute_place(owner, name, where):
-    """Return the name of an attribute in messages, given the place of its object."""
-    kind = type(owner).__name__
-    if has_parameters(owner) and name.strip("_") == name:
-        return _inside(where, f"{name}= of {kind}")
-    return _inside(where, f"attribute {name!r} of {kind}")
-
-
-def _item_place(item, where):
-    """Return the place of an item of a list: a step, or the list itself."""
-    named = isinstance(item, tuple) and len(item) > 1 and type(item[0]) is str
-    if not (named and has_parameters(item[1])):
-        return where
-    outer, _, _ = where.rpartition(", ")  # replaces "steps= of Pipeline"
-    return _inside(outer or ROOT, f"step {item[0]!r}")
-
-
-def _entry_place(key, value, where):
-    """Return the place of an entry of a dict, which is named if it has estimators."""
-    models = value if isinstance(value, list) else [value]
-    is_named = type(key) is str and any(map(has_parameters, models))
-    return _inside(where, f"{key!r}") if is_named else where
-
-
-def _inside(where, place):
-    return place if where == ROOT else f"{where}, {place}"
+def _places(kind, name, content, where):
+    """Yield the place of each part of a list in a content, as a Python expression."""
+    if (kind, name) == ("object", "values"):
+        return (f"{where}.{attribute}" for attribute in content["names"])
+    if (kind, name) == ("dict", "values"):
+        return (f"{where}[{key!r}]" for key in content["keys"])
+    is_indexed = kind in ("list", "tuple") and name == "items"
+    return (f"{where}[{i}]" if is_indexed else where for i in count())
 
 
 def has_parameters(value):
@@ -238,7 +209,7 @@ def read_nodes(data):
     for number, (kind, content) in enumerate(nodes):
         if kind not in _KINDS:
             raise SavedFileError(f"the structure has a node of unknown kind {kind!r}.")
-        _check_lists(kind, content)
+        _check_lists(content)
         for part in (part for value in content.values() for part in _references(value)):
             if type(part) is not int or not 0 <= part < number:
                 raise ValueError(f"a reference to {part!r}")
@@ -251,11 +222,10 @@ def _references(value):
     return [part["ref"] for part in values if isinstance(part, dict)]
 
 
-def _check_lists(kind, content):
-    lists = CODECS[kind][3:] if kind in CODECS else ()
+def _check_lists(content):
     for name, value in content.items():
-        # Names of attributes are checked before references are resolved.
-        if name in lists and not isinstance(value, list):
+        # Trust is decided by names and keys, before references are resolved.
+        if name in ("names", "keys", "values") and not isinstance(value, list):
             raise ValueError(f"the entry {name!r} is not a list")
         if isinstance(value, list) and any(isinstance(v, list) for v in value):
             raise ValueError("a list within a list")
