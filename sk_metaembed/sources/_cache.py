@@ -44,12 +44,7 @@ _TEXT_MARK = b"\xff"
 def connect(directory):
     """Return a connection to the store of a directory, which is created if missing.
 
-    It is in autocommit mode, and only reads where the store is not writable.
-
-    Raises
-    ------
-    OSError
-        If the directory cannot be created.
+    It only reads where the store is not writable.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -58,7 +53,8 @@ def connect(directory):
             f"The sentence cache needs a writable directory, got {str(directory)!r}: "
             f"{error}. Pass a different directory."
         ) from error
-    file, options = directory / FILE, {"timeout": _WAIT, "isolation_level": None}
+    # Writes begin a transaction, which `with connection` commits or rolls back.
+    file, options = directory / FILE, {"timeout": _WAIT, "isolation_level": "IMMEDIATE"}
     if file.exists() and not (_is_writable(directory) and _is_writable(file)):
         uri = f"{file.absolute().as_uri()}?mode=ro"
         return sqlite3.connect(uri, uri=True, **options)
@@ -75,19 +71,6 @@ def connect(directory):
 def _is_writable(path):
     """Return False for a path of another user, or on a read-only disk."""
     return os.access(path, os.W_OK)
-
-
-@contextmanager
-def transaction(connection):
-    """Commit the writes, or roll back if an error is raised."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def limit_of(connection):
@@ -119,40 +102,18 @@ def _used_bytes(connection):
 class SentenceCache:
     """Vectors by model, layer and exact tokens or text, shared by processes and runs.
 
-    For sources whose vectors depend on the whole sentence and are expensive to compute.
-    Opening a cache is cheap: use ``with SentenceCache(...) as cache`` where it is
-    needed, and do not store it in an estimator. Once it is open, a failure of the store
-    raises no error: a warning is issued, and the vectors are computed.
+    Opening it is cheap: it is opened where it is needed, and not stored in estimators.
+    Once it is open, a failure of the store raises no error: a warning is issued, and
+    the vectors are computed.
 
     Parameters
     ----------
     directory : path-like
         Created if it is missing.
     fingerprint : str
-        Digest of everything that vectors depend on except tokens and layer: weights,
-        options, precision. See `fingerprint_of`.
+        Digest of everything that vectors depend on except tokens and layer.
     dtype : {"float32", "float16"}, default="float32"
         Precision of stored and returned vectors. Part of the key.
-
-    Raises
-    ------
-    OSError
-        If the directory cannot be created.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> with SentenceCache(folder.name, "model 1") as cache:
-    ...     [key] = cache.keys([("to", "be")], layer=-1)
-    ...     cache.get_many([key])
-    ...     cache.put_many([key], [(np.eye(2), np.array([True, True]))])
-    ...     cache.get_many([key])[0][0]
-    [None]
-    array([[1., 0.],
-           [0., 1.]], dtype=float32)
-    >>> folder.cleanup()
     """
 
     def __init__(self, directory, fingerprint, dtype="float32"):
@@ -192,16 +153,10 @@ class SentenceCache:
         return values.reshape(len(known), -1), known
 
     def put_many(self, keys, entries):
-        """Store entries; once this returns they survive a killed process.
+        """Store (values, known) from `round_entry`; they survive a killed process.
 
-        An entry that is written again counts as new.
-
-        Parameters
-        ----------
-        keys : sequence of bytes
-        entries : sequence of (values, known)
-            From `round_entry`: arrays of shape (n_tokens, dim) and (n_tokens,), or
-            (dim,) and a bool for one vector per sentence.
+        They have shapes (n_tokens, dim) and (n_tokens,), or (dim,) and () for one
+        vector per sentence. An entry that is written again counts as new.
         """
         if self._failed:
             return
@@ -211,7 +166,7 @@ class SentenceCache:
             known = np.asarray(known, bool)
             mask = known.tobytes() if known.ndim else int(known)
             rows.append((key, self.fingerprint, len(vectors), mask, vectors))
-        with self._guarded("write"), transaction(self._connection):
+        with self._guarded("write"), self._connection:
             self._connection.executemany(_INSERT, rows)
             evict(self._connection)
 
@@ -266,6 +221,7 @@ def fields_digest(fields, size=32):
     return blake2b(b"".join(framed), digest_size=size).digest()
 
 
+@lru_cache(2**14)  # computed for each layer, when reading and when writing
 def sentence_digest(sentence):
     """Return a digest of tokens or of an OriginalText, which never have the same one.
 
@@ -274,37 +230,18 @@ def sentence_digest(sentence):
     >>> sentence_digest(("a b",)) == sentence_digest(("a", "b"))
     False
     """
-    if isinstance(sentence, OriginalText):
-        return _text_digest(sentence)
-    return _tokens_digest(tuple(sentence))
-
-
-@lru_cache(2**14)  # computed for each layer, when reading and when writing
-def _tokens_digest(tokens):
-    return fields_digest(token.encode("utf-8", "surrogatepass") for token in tokens)
-
-
-@lru_cache(2**14)
-def _text_digest(original):
-    return fields_digest(
-        [
-            _TEXT_MARK,
-            original.text.encode("utf-8", "surrogatepass"),
-            # "Tokens not requested" and "no tokens in the text" must differ.
-            *(() if original.span_bytes is None else (original.span_bytes,)),
-        ]
-    )
+    if not isinstance(sentence, OriginalText):
+        return fields_digest(word.encode("utf-8", "surrogatepass") for word in sentence)
+    text = sentence.text.encode("utf-8", "surrogatepass")
+    # "Tokens not requested" and "no tokens in the text" must differ.
+    spans = () if sentence.span_bytes is None else (sentence.span_bytes,)
+    return fields_digest([_TEXT_MARK, text, *spans])
 
 
 def round_entry(values, known, dtype):
-    """Round vectors as the cache does, so that first and later results are equal.
+    """Return vectors rounded as the cache does, so that later results are equal.
 
-    The rows may belong to one sentence or to several.
-
-    Raises
-    ------
-    ValueError
-        If values are not finite, or too large for float16.
+    Raises ValueError if values are not finite, or too large for float16.
     """
     values = np.asarray(values)
     with np.errstate(over="ignore"):  # checked below
@@ -336,31 +273,15 @@ class CacheInfo(NamedTuple):
         Size of the file, including free space.
     limit : int or None
         Bytes beyond which the oldest entries are removed.
-    sources : dict of str to SourceInfo
-        Entries by fingerprint of a model and its options.
+    sources : dict of str to int
+        Number of entries by fingerprint of a model and its options.
     """
 
     entries: int
     bytes: int
     disk_bytes: int
     limit: int | None
-    sources: dict[str, SourceInfo]
-
-
-class SourceInfo(NamedTuple):
-    """Content of a sentence cache that belongs to one source.
-
-    Parameters
-    ----------
-    entries, bytes : int
-        As in `CacheInfo`.
-    """
-
-    entries: int
-    bytes: int
-
-
-_BY_SOURCE = "SELECT source, count(*), sum(size) FROM entries GROUP BY source"
+    sources: dict[str, int]
 
 
 class EmbeddingCache(NamedErrorsMixin):
@@ -389,15 +310,15 @@ class EmbeddingCache(NamedErrorsMixin):
     Examples
     --------
     >>> import tempfile
-    >>> import numpy as np
-    >>> from sk_metaembed import EmbeddingCache
-    >>> from sk_metaembed.sources._cache import SentenceCache
+    >>> from sk_metaembed import EmbeddingCache, FunctionEmbedding
+    >>> def lengths(words):
+    ...     return [[len(word)] for word in words]
+    >>> lengths.cache_key = "lengths"
     >>> folder = tempfile.TemporaryDirectory()
-    >>> with SentenceCache(folder.name, "some model") as store:
-    ...     store.put_many(store.keys([["to"]], layer=-1), [(np.eye(1), [True])])
+    >>> source = FunctionEmbedding(lengths, cache=folder.name).fit(["to be"])
     >>> cache = EmbeddingCache(folder.name)
-    >>> cache.info().entries, list(cache.info().sources)
-    (1, ['some model'])
+    >>> cache.info().entries
+    2
     >>> cache.set_limit(10 * 2**30)
     >>> cache.info().limit
     10737418240
@@ -424,12 +345,12 @@ class EmbeddingCache(NamedErrorsMixin):
         """
         file = self._existing_file()
         with self._connected() as connection:
-            rows = connection.execute(_BY_SOURCE).fetchall()
             limit = limit_of(connection)
-        sources = {name: SourceInfo(*numbers) for name, *numbers in rows}
-        entries = sum(source.entries for source in sources.values())
-        size = sum(source.bytes for source in sources.values())
-        return CacheInfo(entries, size, file.stat().st_size, limit, sources)
+            counts = "SELECT source, count(*) FROM entries GROUP BY source"
+            sources = dict(connection.execute(counts).fetchall())
+            [(size,)] = connection.execute("SELECT total(size) FROM entries")
+        disk_bytes, entries = file.stat().st_size, sum(sources.values())
+        return CacheInfo(entries, int(size), disk_bytes, limit, sources)
 
     def set_limit(self, size: float | None) -> None:
         """Limit the size; beyond it the oldest entries are removed.
@@ -452,7 +373,7 @@ class EmbeddingCache(NamedErrorsMixin):
                 f"{size!r}."
             )
         limit = None if size is None else int(size)
-        with self._connected() as connection, transaction(connection):
+        with self._connected() as connection, connection:
             connection.execute(
                 "INSERT OR REPLACE INTO settings VALUES ('limit', ?)", (limit,)
             )
@@ -468,7 +389,8 @@ class EmbeddingCache(NamedErrorsMixin):
         file = self._existing_file()
         try:
             with closing(connect(self._directory)) as connection:
-                connection.execute("DELETE FROM entries")
+                with connection:
+                    connection.execute("DELETE FROM entries")
                 with suppress(sqlite3.OperationalError):  # others read, or no space
                     connection.execute("VACUUM")
         except sqlite3.Error:

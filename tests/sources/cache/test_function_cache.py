@@ -1,6 +1,7 @@
 """FunctionEmbedding with the sentence cache: each entry is computed once."""
 
 import os
+import warnings
 
 import pytest
 from sklearn.base import clone
@@ -10,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import EmbeddingCache, FunctionEmbedding, Pooling, Tokenizer
 
-from .cache_workers import CLEAN, fit_and_record
+from .test_sentence_cache import CLEAN
 
 TEXTS = ["To be", "or not", "", "to be!", "to be", "or  not", " "]
 
@@ -145,6 +146,16 @@ def test_entries_of_another_dimension_are_computed_again(tmp_path):
     source = FunctionEmbedding(func, cache=tmp_path, dim=3).fit(["a b"])
     assert source.transform(["b"])[0].tolist() == [[1.0, 2.0, 3.0]]
     assert func.entries == ["a", "b"]
+
+
+def fit_and_record(directory, start, pipe):
+    func = Lengths("type")
+    words = " ".join(f"w{i}" for i in range(60))
+    source = FunctionEmbedding(func, cache=directory, batch_size=5, dim=2)
+    start.wait(20)
+    with warnings.catch_warnings(action="error"):
+        source.fit([words])
+    pipe.send(func.entries)
 
 
 def test_processes_take_turns(tmp_path):
