@@ -4,8 +4,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import issparse
 
-from ._operators import Product
-from ._solver import Solution
+from ._solver import Product, Solution
 
 _ROUNDING = 1e-13  # of the sum of squares
 

@@ -18,8 +18,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from ._operators import squared
-
 _STEPS = 100  # of Newton's method
 _CG_STEPS = 200
 _TOLERANCE = 1e-4  # of the mean gradient of a row, as scikit-learn's
@@ -53,12 +51,54 @@ class Solution(NamedTuple):
     decisions: np.ndarray
 
 
+class Product:
+    """The product of two sparse matrices, which is never multiplied out.
+
+    A row of texts is a sum over its words of what each word consists of, so the texts'
+    words and the words' parts have far fewer entries than the texts' parts.
+
+    Parameters
+    ----------
+    left : sparse array of shape (n_rows, n_inner)
+    right : sparse array of shape (n_inner, n_features)
+    """
+
+    def __init__(self, left, right):
+        self.left, self.right = left, right
+        self.shape = left.shape[0], right.shape[1]
+        self.dtype = right.dtype
+
+    @property
+    def T(self):  # noqa: N802
+        """The transpose."""
+        return Product(self.right.T, self.left.T)
+
+    def __matmul__(self, other):
+        return self.left @ (self.right @ other)
+
+    def __getitem__(self, rows):
+        return Product(self.left[rows], self.right)
+
+    def squared_columns(self, weights):
+        """Return the weighted sums of squares of each column, without mixed terms."""
+        return squared(self.right).T @ (squared(self.left).T @ weights)
+
+    def multiply_out(self):
+        """Return the product as a sparse array."""
+        return self.left @ self.right
+
+
+def squared(X):
+    """Return a CSR array of the squares, which shares the indices."""
+    return type(X)((np.square(X.data), X.indices, X.indptr), shape=X.shape)
+
+
 class Problems:
     """Problems with the same rows and columns, solved for one penalty after another.
 
     Parameters
     ----------
-    X : ndarray, CSR array or operator of shape (n_rows, n_features)
+    X : ndarray, CSR array or Product of shape (n_rows, n_features)
         The precision of the calculations is that of X.
     Y : ndarray of shape (n_rows, n_columns)
     weights : ndarray of shape (n_rows, n_problems)
@@ -71,7 +111,7 @@ class Problems:
     def __init__(self, X, Y, weights, loss, intercepts=None):
         self._X, self._loss = X, loss
         self._Y, self._weights = Y.astype(X.dtype), weights.astype(X.dtype)
-        self._precondition = _preconditioner(X, weights)
+        self._moments = _second_moments(X, weights)
         shape = weights.shape[1], Y.shape[1]
         self._intercepts = np.full(shape, np.nan) if intercepts is None else intercepts
 
@@ -92,9 +132,16 @@ class Problems:
         """
         n_problems, n_columns = self._intercepts.shape
         problems = np.arange(n_problems) if problems is None else np.array(problems)
-        parts, blocks = [], [*self._blocks(len(problems), n_columns)]
-        is_enough = is_enough if len(blocks) == 1 else None
-        for some, columns in blocks:
+        # Problems, or columns that do not depend on each other, are solved in blocks.
+        divides_problems = self._loss == "softmax" or n_columns == 1
+        n, n_others = len(problems), n_columns
+        if not divides_problems:
+            n, n_others = n_columns, len(problems)
+        size = max(_CELLS // (max(sum(self._X.shape), 1) * n_others), 1)
+        parts = []
+        for i in range(0, n, size):
+            block, every = slice(i, i + size), slice(None)
+            some, columns = (block, every) if divides_problems else (every, block)
             own = problems[some]
             newton = _Newton(
                 self._X,
@@ -102,31 +149,16 @@ class Problems:
                 self._weights[:, own],
                 self._loss,
                 self._intercepts[own, columns],
-                self._precondition,
+                self._moments,
             )
-            if start is not None:
-                part = (each[..., some, columns] for each in start)
-                parts.append(newton.solve(penalty, Solution(*part), is_enough))
-            else:
-                parts.append(newton.solve(penalty, None, is_enough))
+            own_start = start and [each[..., some, columns] for each in start]
+            parts.append(
+                newton.solve(penalty, own_start, is_enough if size >= n else None)
+            )
         if len(parts) == 1:
             return parts[0]
-        axis = -2 if self._loss == "softmax" or n_columns == 1 else -1
-        columns = zip(*parts, strict=True)
-        return Solution(*(np.concatenate(each, axis=axis) for each in columns))
-
-    def _blocks(self, n_problems, n_columns):
-        """Yield slices of problems and columns that are solved at once."""
-        n_rows = max(sum(self._X.shape), 1)
-        every = slice(None)
-        if self._loss == "softmax" or n_columns == 1:
-            size = max(_CELLS // (n_rows * n_columns), 1)
-            for i in range(0, n_problems, size):
-                yield slice(i, i + size), every
-        else:
-            size = max(_CELLS // (n_rows * n_problems), 1)
-            for i in range(0, n_columns, size):
-                yield every, slice(i, i + size)
+        axis = -2 if divides_problems else -1
+        return Solution(*(np.concatenate(p, axis) for p in zip(*parts, strict=True)))
 
 
 class _Newton:
@@ -136,13 +168,12 @@ class _Newton:
     that have converged are not changed by the steps of others.
     """
 
-    def __init__(self, X, Y, weights, loss, intercepts, precondition):
+    def __init__(self, X, Y, weights, loss, intercepts, moments):
         self.X, self.XT, self.loss = X, X.T, loss
         self.Y, self.weights = Y[:, None], weights[:, :, None]
-        self._intercepts, self._precondition = intercepts, precondition
+        self._intercepts, self._moments = intercepts, moments
         # Columns of a row depend on each other in a softmax only.
         self._axes = (0, 2) if loss == "softmax" else 0
-        self._totals = weights.sum(axis=0, dtype=np.float64)[:, None]
         # A few large weights do not end the fit before the other rows count.
         usual = [np.quantile(w[w > 0], 0.9) if w.any() else 0 for w in weights.T]
         capped = np.minimum(weights, _LARGE_WEIGHT * np.array(usual))
@@ -150,8 +181,13 @@ class _Newton:
 
     def solve(self, penalty, start=None, is_enough=None):
         """Return the `Solution` for a penalty."""
-        coef, intercept, decisions = start or self._zeros()
         is_fitted = np.isnan(self._intercepts)
+        if start is None:
+            shape, dtype = self._intercepts.shape, self.Y.dtype
+            intercept = np.nan_to_num(self._intercepts)
+            decisions = np.zeros((len(self.Y), *shape), dtype) + intercept.astype(dtype)
+            start = np.zeros((self.X.shape[1], *shape), dtype), intercept, decisions
+        coef, intercept, decisions = start
         tolerance = _SQUARED_TOLERANCE if self.loss == "squared" else _TOLERANCE
         objective, errors, curvature = self._evaluate(decisions, coef, penalty)
         for _ in range(_STEPS):
@@ -186,14 +222,6 @@ class _Newton:
                 break
         return Solution(coef, intercept, decisions)
 
-    def _zeros(self):
-        """Return coefficients of zero, and the intercepts that are not fitted."""
-        (n_rows, n_features), shape = self.X.shape, self._intercepts.shape
-        coef = np.zeros((n_features, *shape), self.Y.dtype)
-        intercept = np.nan_to_num(self._intercepts)
-        decisions = np.zeros((n_rows, *shape), self.Y.dtype)
-        return coef, intercept, decisions + intercept.astype(decisions.dtype)
-
     def _evaluate(self, decisions, coef, penalty):
         """Return objectives, the weighted slopes of the losses, and their curvature."""
         Y, weights = self.Y, self.weights
@@ -221,9 +249,12 @@ class _Newton:
 
     def _newton_step(self, curvature, penalty, slopes, is_open):
         """Return steps of coefficients and intercepts, and the change of decisions."""
-        condition = self._precondition(self._mean_curvature(curvature), penalty)
-        rest = -slopes[0], -slopes[1] * is_open
-        rest[0][:] *= _narrow(is_open, rest[0])
+        if self.loss == "softmax":
+            total = (self.weights * (curvature * (1 - curvature))).sum(axis=0)
+        else:
+            total = curvature.sum(axis=0, dtype=np.float64)
+        condition = _preconditioner(self._moments, total, penalty)
+        rest = -slopes[0] * is_open.astype(self.Y.dtype), -slopes[1] * is_open
         step = np.zeros_like(rest[0]), np.zeros_like(rest[1])
         change = np.zeros((len(curvature), *slopes[1].shape), self.Y.dtype)
         direction = scaled = condition(*rest)
@@ -231,15 +262,18 @@ class _Newton:
         forcing = _SQUARED_FORCING if self.loss == "squared" else _FORCING
         enough = product * forcing**2
         for _ in range(_CG_STEPS):
-            decisions = self._apply(direction)
+            coef, intercept = direction
+            decisions = self.X @ coef.reshape(len(coef), intercept.size)
+            decisions = decisions.reshape(-1, *intercept.shape)
+            decisions = decisions + intercept.astype(coef.dtype)
             curved = self._products(self._curve(curvature, decisions))
-            curved = curved[0] + penalty * direction[0], curved[1]
+            curved = curved[0] + penalty * coef, curved[1]
             length = self._dot(direction, curved)
             # Equal changes of all classes have a curvature of 0, or less by rounding.
             is_step = (product > enough) & (length > _LEAST_CURVATURE * product)
             size = np.where(is_step, product / np.maximum(length, _TINY), 0.0)
-            narrow = _narrow(size, decisions)
-            step = step[0] + narrow * direction[0], step[1] + size * direction[1]
+            narrow = size.astype(decisions.dtype)
+            step = step[0] + narrow * coef, step[1] + size * intercept
             rest = rest[0] - narrow * curved[0], rest[1] - size * curved[1]
             change += narrow * decisions
             scaled = condition(*rest)
@@ -248,19 +282,11 @@ class _Newton:
                 break
             share = new / np.maximum(product, _TINY)
             direction = (
-                scaled[0] + _narrow(share, decisions) * direction[0],
-                scaled[1] + share * direction[1],
+                scaled[0] + share.astype(decisions.dtype) * coef,
+                scaled[1] + share * intercept,
             )
             product = new
         return step, change
-
-    def _mean_curvature(self, curvature):
-        """Return the sum of the curvature over rows, (n_problems, n_columns)."""
-        if self.loss == "squared":
-            return np.broadcast_to(self._totals, (len(self._totals), self.Y.shape[2]))
-        if self.loss == "logistic":
-            return curvature.sum(axis=0, dtype=np.float64)
-        return (self.weights * (curvature * (1 - curvature))).sum(axis=0)
 
     def _curve(self, curvature, decisions):
         """Return the change of the weighted slopes with a change of decisions."""
@@ -268,12 +294,6 @@ class _Newton:
             return curvature * decisions
         mean = (curvature * decisions).sum(axis=2, keepdims=True)
         return self.weights * (curvature * (decisions - mean))
-
-    def _apply(self, pair):
-        """Return the decision values of coefficients and intercepts."""
-        coef, intercept = pair
-        values = self.X @ coef.reshape(len(coef), intercept.size)
-        return values.reshape(-1, *intercept.shape) + _narrow(intercept, coef)
 
     def _products(self, rows):
         """Return sums over rows of features times values, and of the values alone."""
@@ -291,45 +311,43 @@ class _Newton:
         return products
 
 
-def _narrow(values, like):
-    """Return values in the precision of the features, not in float64."""
-    return np.asarray(values, like.dtype)
+def _second_moments(X, weights):
+    """Return sums of products of features by which equations are preconditioned.
 
-
-def _preconditioner(X, weights):
-    """Return a function of total curvatures and a penalty, which returns another.
-
-    That one approximately solves the equations of a Newton step, as if the curvature of
-    all rows were equal.
+    They are weighted means over rows: of all products, and of the features themselves,
+    for dense rows of few dimensions (n_features + 1, n_features + 1); otherwise of the
+    squares, (n_features,).
     """
-    total = weights.sum(dtype=np.float64)
     n_rows, n_features = X.shape
     if isinstance(X, np.ndarray) and n_features <= _MAX_DIMS:
         rows = slice(None, None, max(n_rows // (_ROWS_PER_DIM * n_features + 1), 1))
         part = np.column_stack([X[rows], np.ones(len(X[rows]), X.dtype)])
         part_weights = weights[rows].sum(axis=1)
         gram = part.T @ (part * part_weights[:, None].astype(X.dtype))
-        gram = gram.astype(np.float64) / max(part_weights.sum(), _TINY)
-        return lambda curvatures, penalty: _by_products(gram, curvatures, penalty)
-    mean_squares = squared_columns(X, weights.sum(axis=1)) / max(total, _TINY)
-    return lambda curvatures, penalty: _by_squares(mean_squares, curvatures, penalty)
+        return gram.astype(np.float64) / max(part_weights.sum(), _TINY)
+    total = max(weights.sum(dtype=np.float64), _TINY)
+    totals = weights.sum(axis=1).astype(X.dtype)
+    if isinstance(X, np.ndarray):
+        return np.einsum("ij,ij,i->j", X, X, totals) / total
+    if isinstance(X, Product):
+        return X.squared_columns(totals) / total
+    return squared(X).T @ totals / total
 
 
-def _by_squares(mean_squares, curvatures, penalty):
-    """Return a function that divides by the diagonal of the equations."""
-    dtype = mean_squares.dtype
-    scales = 1 / (mean_squares[:, None, None] * curvatures + penalty)
-    scales, totals = scales.astype(dtype), np.maximum(curvatures, _TINY)
-    return lambda coef, intercept: (coef * scales, intercept / totals)
+def _preconditioner(moments, curvatures, penalty):
+    """Return a function that approximately solves the equations of a Newton step.
 
-
-def _by_products(gram, curvatures, penalty):
-    """Return a function that solves with the products of all rows.
-
-    The equations of each column are those of the mean curvature, times a factor.
+    It does so as if the curvature of all rows were equal. `curvatures` are their sums,
+    (n_problems, n_columns); `moments` are those of `_second_moments`.
     """
+    if moments.ndim == 1:  # the diagonal of the equations
+        scales = 1 / (moments[:, None, None] * curvatures + penalty)
+        scales = scales.astype(moments.dtype)
+        totals = np.maximum(curvatures, _TINY)
+        return lambda coef, intercept: (coef * scales, intercept / totals)
+    # The equations of each column are those of the mean curvature, times a factor.
     mean = max(curvatures.mean(), _TINY)
-    matrix = mean * gram
+    matrix = mean * moments
     diagonal = matrix.ravel()[:: len(matrix) + 1]
     diagonal[:-1] += penalty
     diagonal += 1e-7 * diagonal.max()
@@ -343,12 +361,3 @@ def _by_products(gram, curvatures, penalty):
         return solved[:-1].astype(coef.dtype), solved[-1]
 
     return condition
-
-
-def squared_columns(X, weights):
-    """Return the weighted sums of the squares of each feature, (n_features,)."""
-    if hasattr(X, "squared_columns"):
-        return X.squared_columns(weights)
-    if isinstance(X, np.ndarray):
-        return np.einsum("ij,ij,i->j", X, X, weights.astype(X.dtype))
-    return squared(X).T @ weights.astype(X.dtype)

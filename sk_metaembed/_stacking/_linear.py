@@ -9,8 +9,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from .._linear._dual_ridge import DualRidge
-from .._linear._operators import Product
-from .._linear._solver import Problems
+from .._linear._solver import Problems, Product
 from ._folds import MANY_ROWS, row_weights
 
 # For rows of unit length, from strong to weak; the middle one is the default.

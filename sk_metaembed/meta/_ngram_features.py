@@ -5,7 +5,7 @@ from scipy.sparse import csr_array, hstack
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._core._arrays import n_odd_rows, pair_features
-from .._linear._operators import Product, squared
+from .._linear._solver import Product, squared
 from ..sequences import SequencePairs
 from ..sequences._api import (
     canonical_words,
@@ -132,7 +132,7 @@ class CharacterFeatures(_NgramFeatures):
     def _product(self, words, counts):
         """Return the rows, with the n-grams weighted and the rows divided by length."""
         counts.data *= self.ngrams_.idf[counts.indices]
-        lengths = np.sqrt(squared(words) @ (squared(counts).sum(axis=1)))
+        lengths = np.sqrt(squared(words) @ squared(counts).sum(axis=1))
         lengths[lengths == 0] = 1
         words.data /= np.repeat(lengths, np.diff(words.indptr)).astype(np.float32)
         return Product(words, counts)

@@ -7,8 +7,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from sk_metaembed._linear import _solver
 from sk_metaembed._linear._dual_ridge import DualRidge
-from sk_metaembed._linear._operators import Product
-from sk_metaembed._linear._solver import Problems
+from sk_metaembed._linear._solver import Problems, Product
 
 KINDS = ("binary", "labels", "softmax", "squared")
 

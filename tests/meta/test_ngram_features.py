@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import paired_cosine_distances
 from sklearn.preprocessing import normalize
 
 from sk_metaembed import SequencePairs, Tokenizer, TokenSequences
-from sk_metaembed._linear._operators import Product
+from sk_metaembed._linear._solver import Product
 from sk_metaembed.meta._ngram_features import (
     CharacterFeatures,
     NgramFeatures,
