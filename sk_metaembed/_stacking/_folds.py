@@ -16,7 +16,6 @@ from .._core._errors import plural
 _FOLDS = 5
 _FEW_FOLDS = 3  # with many rows, which need no large training parts
 MANY_ROWS = 1500
-_ENOUGH_ROWS = 300  # in a fold, to choose a model by it alone
 
 
 class Folds(NamedTuple):
@@ -40,11 +39,6 @@ class Folds(NamedTuple):
     held_out: np.ndarray
     groups: np.ndarray | None
     units: np.ndarray
-
-    @property
-    def first_is_large(self):
-        """Whether the first fold holds out enough rows to choose a penalty by."""
-        return len(self.pairs) > 0 and len(self.pairs[0][1]) >= _ENOUGH_ROWS
 
 
 def make_folds(cv, target, groups, copies, random_state):

@@ -4,12 +4,15 @@ The folds and all rows are problems with different weights of the same rows, whi
 solved at once.
 """
 
+from functools import partial
+from typing import Any, NamedTuple
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from .._linear._dual_ridge import DualRidge
-from .._linear._solver import Problems, Product
+from .._linear._solver import Problems, Product, Solution
 from ._folds import MANY_ROWS, row_weights
 
 # For rows of unit length, from strong to weak; the middle one is the default.
@@ -17,148 +20,118 @@ _INVERSE_PENALTIES = (1.0, 10.0, 100.0)
 _ROWS_CUBED_PER_ENTRY = 6000  # above, a decomposition of rows takes longer
 _LEAST_SQUARE = 1e-12  # relative; of products in float64
 _FEW_ROWS = 100  # with fewer, folds cannot distinguish penalties
+_ENOUGH_ROWS = 300  # in a fold, to choose a penalty by it alone
 
 
-class LinearFit:
+class LinearFit(NamedTuple):
     """A linear model of all rows, and the decision values of models without each fold.
-
-    Parameters
-    ----------
-    X : array or container
-        What the features read, or the rows themselves.
-    target : Target
-    folds : Folds
-    sample_weight : ndarray of shape (n_rows,) or None
-    features : transformer, default=None
-        Fitted before the model, without labels.
-    per_dimension : bool, default=False
-        Whether each dimension, rather than each row, has unit length on average. The
-        penalty is then multiplied by the number of dimensions.
 
     Attributes
     ----------
-    row_losses : ndarray of shape (n_rows,) or None
-        The losses of the rows by which the penalty was chosen; None if there were none.
+    model : LogisticRegression, LabelRegression or Ridge
+        Fitted on all rows.
+    decisions : ndarray of shape (n_rows, n_columns)
+        Decision values out of fold minus the center.
+    row_losses : ndarray of shape (n_rows,)
+        The losses of the rows by which the penalty was chosen.
     """
 
-    def __init__(
-        self, X, target, folds, sample_weight, features=None, per_dimension=False
-    ):
-        self._target, self._folds = target, folds
-        self._row_weights = row_weights(target, sample_weight)
-        self._compared_weights = self._row_weights * folds.held_out
-        self._features = features
-        if features is not None:
-            name = "fit_rows" if hasattr(features, "fit_rows") else "fit_transform"
-            X = getattr(features, name)(X)
-        self._space = None
-        by_rows = _is_faster_by_rows(X, target)
-        if by_rows and target.kind != "numbers":
-            self._space = RowSpace(X)
-            X = self._space.coordinates
-        self._problems = _problems(X, target, folds, sample_weight, by_rows)
-        strengths = _inverse_penalties(target)
-        scale = X.shape[1] if per_dimension else 1
-        self._penalties = [scale / strength for strength in strengths]
-        self._solve()
+    model: Any
+    decisions: np.ndarray
+    row_losses: np.ndarray
 
-    def _solve(self):
-        """Choose the penalty, and set the solutions for it."""
-        pairs, penalties = self._folds.pairs, self._penalties
-        self.row_losses, n_folds = None, len(pairs)
-        if not pairs or len(penalties) == 1:
-            place = len(penalties) // 2
-            solutions = [self._problems.solve(penalties[place])]
-            self._keep(place, solutions[0], [*range(n_folds)])
-            if pairs:
-                self.row_losses = self._losses_of_folds(solutions[0])
-        elif self._folds.first_is_large:
-            place, first, self.row_losses = self._first_minimum()
-            rest = [*range(1, n_folds + 1)]
-            others = self._problems.solve(penalties[place], problems=rest)
-            self._keep(place, others, rest[:-1])
-            test = pairs[0][1]
-            self._decisions[test] = first.decisions[test, 0]
-        else:
-            solutions, start = [], None
-            for penalty in penalties:
-                start = self._problems.solve(penalty, start)
-                solutions.append(start)
-            row_losses = np.stack([self._losses_of_folds(each) for each in solutions])
-            place = _nearest_to_default(row_losses)
-            self._keep(place, solutions[place], [*range(n_folds)])
-            self.row_losses = row_losses[place]
 
-    def _first_minimum(self):
-        """Return the place of a penalty, its solution, and losses in the first fold.
+def fit_linear(X, target, folds, sample_weight, per_dimension=False):
+    """Return the `LinearFit` of some rows.
 
-        It is the last penalty before the loss stops falling. The next penalty is not
-        solved to the end if its loss is clearly larger before.
-        """
-        test, best, start = self._folds.pairs[0][1], None, None
+    Parameters
+    ----------
+    X : ndarray, sparse array or Product of shape (n_rows, n_features)
+    target : Target
+    folds : Folds
+    sample_weight : ndarray of shape (n_rows,) or None
+    per_dimension : bool, default=False
+        Whether each dimension, rather than each row, has unit length on average. The
+        penalty is then multiplied by the number of dimensions.
+    """
+    by_rows, basis = _is_faster_by_rows(X, target), None
+    if by_rows and target.kind != "numbers":
+        X, basis = row_space(X)
+    problems = _problems(X, target, folds, sample_weight, by_rows)
+    losses = partial(_losses, target, folds, row_weights(target, sample_weight))
+    penalties = _penalties(target, X.shape[1] if per_dimension else 1)
+    if not folds.pairs:
+        penalties = penalties[len(penalties) // 2 :][:1]
+    if len(penalties) > 1 and len(folds.pairs[0][1]) >= _ENOUGH_ROWS:
+        chosen = _first_minimum(problems, penalties, losses, folds)
+    else:
+        chosen = _nearest_to_default(problems, penalties, losses, folds)
+    penalty, solution, row_losses = chosen
+    # The last problem has all rows, the i-th one those outside of fold i.
+    decisions = solution.decisions[:, -1].copy()
+    for i, (_, test) in enumerate(folds.pairs):
+        decisions[test] = solution.decisions[test, i]
+    coef = solution.coef[:, -1] * target.scale
+    coef = coef if basis is None else basis(coef)
+    # Products in float64 do not vary with the batch, and do not overflow.
+    coef = coef.astype(np.float64)
+    intercept = solution.intercept[-1] * target.scale + target.center
+    model = _estimator(target, penalty, coef, intercept)
+    return LinearFit(model, decisions.astype(np.float64) * target.scale, row_losses)
 
-        def losses(decisions):
-            return self._losses(decisions[test, 0], test)
 
-        def is_worse(decisions):
-            return is_clearly_less(best[2], losses(decisions))
+def _nearest_to_default(problems, penalties, losses, folds):
+    """Return the chosen penalty, its `Solution`, and losses in all folds.
 
-        for place, penalty in enumerate(self._penalties):
-            is_enough = None if best is None else is_worse
-            start = self._problems.solve(penalty, start, [0], is_enough)
-            row_losses = losses(start.decisions)
-            if best is not None and row_losses.sum() >= best[2].sum():
-                break
-            best = place, start, row_losses
-        return best
+    It is the penalty nearest to the middle one, the default, whose loss is within one
+    standard error of the smallest loss.
+    """
+    solutions, start = [], None
+    for penalty in penalties:
+        start = problems.solve(penalty, start)
+        solutions.append(start)
+    row_losses = np.zeros((len(penalties), len(start.decisions)))
+    for i, (_, test) in enumerate(folds.pairs):
+        for own, solution in zip(row_losses, solutions, strict=True):
+            own[test] = losses(solution.decisions[test, i], test)
+    gaps = row_losses - row_losses[row_losses.sum(axis=1).argmin()]
+    errors = gaps.std(axis=1) * np.sqrt(row_losses.shape[1])
+    near = np.flatnonzero(gaps.sum(axis=1) <= errors)
+    place = near[np.abs(near - len(penalties) // 2).argmin()]
+    return penalties[place], solutions[place], row_losses[place]
 
-    def _losses_of_folds(self, solution):
-        """Return the losses of the rows of all folds, (n_rows,)."""
-        row_losses = np.zeros(len(self._target.columns))
-        for i, (_, test) in enumerate(self._folds.pairs):
-            row_losses[test] = self._losses(solution.decisions[test, i], test)
-        return row_losses
 
-    def _losses(self, decisions, test):
-        """Return the weighted losses of some rows, (n_rows,)."""
-        decisions = decisions.astype(np.float64) * self._target.scale
-        target, decisions = self._target.without_empty_classes(
-            decisions, self._compared_weights
-        )
-        row_losses = target.losses(decisions, target.columns[test])
-        return row_losses * self._row_weights[test]
+def _first_minimum(problems, penalties, losses, folds):
+    """Return the chosen penalty, its `Solution`, and losses in the first fold.
 
-    def _keep(self, place, solution, folds):
-        """Store the penalty, the model of all rows, and decision values out of fold.
+    It is the last penalty before the loss stops falling. The next penalty is not solved
+    to the end if its loss is clearly larger before.
+    """
+    test, best, start = folds.pairs[0][1], None, None
 
-        The last problem of the solution has all rows, the i-th one those outside of
-        fold ``folds[i]``.
-        """
-        self._penalty = self._penalties[place]
-        self._coef, self._intercept = solution.coef[:, -1], solution.intercept[-1]
-        self._decisions = solution.decisions[:, -1].copy()
-        for i, fold in enumerate(folds):
-            test = self._folds.pairs[fold][1]
-            self._decisions[test] = solution.decisions[test, i]
+    def is_worse(decisions):
+        return is_clearly_less(best[2], losses(decisions[test, 0], test))
 
-    def decisions(self):
-        """Return decision values out of fold minus the center, (n_rows, n_columns)."""
-        return self._decisions.astype(np.float64) * self._target.scale
+    for penalty in penalties:
+        is_enough = None if best is None else is_worse
+        start = problems.solve(penalty, start, [0], is_enough)
+        row_losses = losses(start.decisions[test, 0], test)
+        if best is not None and row_losses.sum() >= best[2].sum():
+            break
+        best = penalty, start, row_losses
+    penalty, first, row_losses = best
+    others = problems.solve(penalty, problems=[*range(1, len(folds.pairs) + 1)])
+    parts = zip(first, others, strict=True)
+    return penalty, Solution(*(np.concatenate(p, -2) for p in parts)), row_losses
 
-    def model(self):
-        """Return the fitted estimator of all rows, a Pipeline if there are features."""
-        coef = self._coef * self._target.scale
-        if self._space is not None:
-            coef = self._space.to_dimensions(coef)
-        # Products in float64 do not vary with the batch, and do not overflow.
-        coef = coef.astype(np.float64)
-        intercept = self._intercept * self._target.scale + self._target.center
-        model = _estimator(self._target, self._penalty, coef, intercept)
-        if self._features is None:
-            return model
-        from sklearn.pipeline import Pipeline  # slow to import
 
-        return Pipeline([("features", self._features), ("model", model)])
+def _losses(target, folds, weights, decisions, test):
+    """Return the weighted losses of some rows, (n_rows,)."""
+    decisions = decisions.astype(np.float64) * target.scale
+    target, decisions = target.without_empty_classes(
+        decisions, weights * folds.held_out
+    )
+    return target.losses(decisions, target.columns[test]) * weights[test]
 
 
 def _problems(X, target, folds, sample_weight, by_rows):
@@ -180,14 +153,15 @@ def _problems(X, target, folds, sample_weight, by_rows):
     return Problems(X, columns, weights, loss, intercepts)
 
 
-def _inverse_penalties(target):
+def _penalties(target, factor):
+    """Return the penalties to choose from, from strong to weak."""
     has_few_rows = np.count_nonzero(target.is_common) < _FEW_ROWS
     strengths = _INVERSE_PENALTIES[1:2] if has_few_rows else _INVERSE_PENALTIES
     if target.has_column_per_class and target.n_common_classes == 2:
         # Two columns w/2 and -w/2 replace one column w and have half its penalty, so C
         # is halved.
-        strengths = tuple(strength / 2 for strength in strengths)
-    return strengths
+        strengths = [strength / 2 for strength in strengths]
+    return [factor / strength for strength in strengths]
 
 
 def _estimator(target, penalty, coef, intercept):
@@ -199,11 +173,9 @@ def _estimator(target, penalty, coef, intercept):
         model = Ridge(alpha=penalty)
         if target.y.ndim == 1:
             coef, intercept = coef[0], intercept[0]
-    elif target.kind == "labels":
-        model = LabelRegression(1 / penalty)
-        model.classes_ = target.classes
     else:
-        model = LogisticRegression(C=1 / penalty)
+        is_exclusive = target.kind == "classes"
+        model = (LogisticRegression if is_exclusive else LabelRegression)(C=1 / penalty)
         model.classes_ = target.classes
     model.coef_, model.intercept_ = coef, intercept
     model.n_features_in_ = coef.shape[-1]
@@ -211,7 +183,7 @@ def _estimator(target, penalty, coef, intercept):
 
 
 class LabelRegression(ClassifierMixin, BaseEstimator):
-    """A logistic regression per column of an indicator matrix.
+    """A logistic regression per column of an indicator matrix, as `fit_linear` fits it.
 
     Not public. Each label has the solution of `LogisticRegression`. If all rows or no
     rows have a label, its log odds are computed as if there were one more row with it
@@ -226,7 +198,7 @@ class LabelRegression(ClassifierMixin, BaseEstimator):
     def __init__(self, C=1.0):
         self.C = C
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None):  # a Pipeline requires it
         """Fit the coefficients of all labels."""
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         constant = odds_of_constant_labels(y, np.ones((len(y), 1)))
@@ -272,8 +244,8 @@ def _is_faster_by_rows(X, target):
     return not isinstance(X, Product) and X.nnz > n_rows**3 / _ROWS_CUBED_PER_ENTRY
 
 
-class RowSpace:
-    r"""Rows in coordinates of the space that they span, for linear models.
+def row_space(X):
+    r"""Return coordinates of rows in the space that they span, and a map back.
 
     A linear model whose penalty is the sum of squared coefficients has its solution in
     that space, and the same predictions in any orthonormal basis of it. If there are
@@ -281,11 +253,13 @@ class RowSpace:
 
     Parameters
     ----------
-    X : ndarray, sparse array or Product of shape (n_rows, n_dims)
+    X : ndarray or sparse array of shape (n_rows, n_dims)
 
-    Attributes
-    ----------
+    Returns
+    -------
     coordinates : ndarray of shape (n_rows, rank)
+    to_dimensions : callable
+        Returns coefficients of the dimensions from those of the coordinates.
 
     Notes
     -----
@@ -293,42 +267,23 @@ class RowSpace:
     :math:`V \Lambda^{1/2}`, and coefficients w of them are
     :math:`X^\top V \Lambda^{-1/2} w` of the dimensions.
     """
-
-    def __init__(self, X):
-        X = X.multiply_out() if isinstance(X, Product) else X
-        self._X = X.astype(np.float64)
-        products = self._X @ self._X.T
-        if issparse(products):
-            products = products.toarray()
-        squares, vectors = np.linalg.eigh(products)
-        kept = squares > _LEAST_SQUARE * squares[-1]
-        if not kept.any():  # rows of zeros
-            kept[-1] = True
-            squares[-1] = 1.0
-            vectors[:, -1] = 0.0
-        self._vectors, self._lengths = vectors[:, kept], np.sqrt(squares[kept])
-        self.coordinates = self._vectors * self._lengths
-
-    def to_dimensions(self, coef):
-        """Return coefficients of the dimensions from those of the coordinates."""
-        return self._X.T @ (self._vectors @ (coef / self._lengths[:, None]))
+    X = X.astype(np.float64)
+    products = X @ X.T
+    if issparse(products):
+        products = products.toarray()
+    squares, vectors = np.linalg.eigh(products)
+    kept = squares > _LEAST_SQUARE * squares[-1]
+    if not kept.any():  # rows of zeros
+        kept[-1] = True
+        squares[-1] = 1.0
+        vectors[:, -1] = 0.0
+    vectors, lengths = vectors[:, kept], np.sqrt(squares[kept])
+    return vectors * lengths, lambda coef: X.T @ (vectors @ (coef / lengths[:, None]))
 
 
 def is_clearly_less(new, old):
     """Return whether losses by row are less than others by two standard errors."""
-    if new is None or old is None or len(new) < 2:
+    if len(new) < 2:
         return False
     difference = old - new
     return difference.mean() > 2 * difference.std(ddof=1) / np.sqrt(len(new))
-
-
-def _nearest_to_default(row_losses):
-    """Return the index nearest to the middle, the default, that is not clearly worse.
-
-    `row_losses` has shape (n_values, n_rows); a value is not clearly worse if its loss
-    is within one standard error of the smallest one.
-    """
-    gaps = row_losses - row_losses[row_losses.sum(axis=1).argmin()]
-    errors = gaps.std(axis=1) * np.sqrt(row_losses.shape[1])
-    near = np.flatnonzero(gaps.sum(axis=1) <= errors)
-    return int(near[np.abs(near - len(row_losses) // 2).argmin()])

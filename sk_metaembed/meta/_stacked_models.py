@@ -1,8 +1,6 @@
 """The models of a stack: what they read, and their decision values out of fold."""
 
-from collections.abc import Callable
 from contextlib import nullcontext
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +10,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from .._core._arrays import normalize_rows, pair_features, vary_by_rounding
 from .._pipelines import flat_steps
-from .._stacking import LinearFit, fit_on_folds, fit_part, is_clearly_less
+from .._stacking import fit_linear, fit_on_folds, fit_part, is_clearly_less
 from .._targets import decision_values, errors_of_model, per_column
 from .._training._device import one_blas_thread
 from ..pooling._api import mean_vectors
@@ -31,12 +29,6 @@ from ._ngram_features import (
 )
 
 
-def _scaler():
-    from sklearn.preprocessing import StandardScaler
-
-    return StandardScaler().set_output(transform="default")
-
-
 class View(NamedTuple):
     """A view of the rows: what a model of a stack reads, and how it is fitted.
 
@@ -44,8 +36,8 @@ class View(NamedTuple):
     ----------
     reads : {"vectors", "tokens", "input"}
         The vectors of a source or of all sources, the tokens, or X itself.
-    make_features : callable or None
-        Returns the transformer before the model, which needs no y.
+    features : class or None
+        The transformer of tokens before the model, which needs no y.
     per_dimension : bool
         Whether dimensions are scaled one by one, which needs at least as many rows.
     per_fold : bool
@@ -55,7 +47,7 @@ class View(NamedTuple):
     """
 
     reads: str
-    make_features: Callable | None = None
+    features: type | None = None
     per_dimension: bool = False
     per_fold: bool = False
     of_order: bool = False
@@ -63,7 +55,7 @@ class View(NamedTuple):
 
 VIEWS = {
     "row": View("vectors"),  # of unit length
-    "dimension": View("vectors", _scaler, per_dimension=True),  # to unit variance
+    "dimension": View("vectors", per_dimension=True),  # to unit variance
     "given": View("vectors"),
     "words": View("tokens", WordFeatures),
     "chars": View("tokens", CharacterFeatures),
@@ -82,12 +74,19 @@ class StackRows:
     ----------
     X : EmbeddedSequences, TokenSequences, or SequencePairs of one of them
     dims : dict of str to int, default=None
-        The blocks of fit; None in fit.
+        The dimensions of the sources of fit, by name; None in fit.
+
+    Attributes
+    ----------
+    sequences : EmbeddedSequences or TokenSequences
+        For pairs, all first sides and then all second sides.
+    are_pairs : bool
+    dims : dict of str to int
+        The dimensions of the sources, by name.
     """
 
     def __init__(self, X, dims=None):
         self.X, self.are_pairs = X, isinstance(X, SequencePairs)
-        # For pairs, all first sides and then all second sides.
         sequences = X.sequences if self.are_pairs else X
         if not isinstance(sequences, TokenSequences):
             check_embedded(sequences, dims)
@@ -97,24 +96,19 @@ class StackRows:
                 "sources. Pass EmbeddedSequences with these sources."
             )
         self.sequences, self._vectors = sequences, {}
-
-    @property
-    def dims(self):
-        """The dimensions of the sources, by name."""
-        has_sources = isinstance(self.sequences, EmbeddedSequences)
-        return block_dims(self.sequences) if has_sources else {}
-
-    @cached_property
-    def _means(self):
-        tokens, blocks = self.sequences.tokens, self.sequences.blocks
-        return {block.name: mean_vectors(tokens, block)[0] for block in blocks}
+        has_sources = isinstance(sequences, EmbeddedSequences)
+        self.dims = block_dims(sequences) if has_sources else {}
 
     def vectors(self, view):
         """Return the vectors of each source, (n_rows, n_features), by its name."""
+        if not self._vectors:
+            tokens, blocks = self.sequences.tokens, self.sequences.blocks
+            means = {block.name: mean_vectors(tokens, block)[0] for block in blocks}
+            self._vectors["mean"] = means
         if view not in self._vectors:
             self._vectors[view] = {
                 name: scale_vectors(means, view, self.are_pairs)
-                for name, means in self._means.items()
+                for name, means in self._vectors["mean"].items()
             }
         return self._vectors[view]
 
@@ -156,18 +150,18 @@ class FittedModel(NamedTuple):
 
     Attributes
     ----------
+    view : str
+        The view of the rows that it reads.
     model : estimator or list of estimator
         Fitted on all rows; or one per fold, fitted without its rows. The mean of their
         decision values counts.
-    view : str
-        The view of the rows that it reads.
     decisions : ndarray of shape (n_rows, n_columns)
         Decision values out of fold; those of the model itself for rows that were not
         held out.
     """
 
-    model: Any
     view: str
+    model: Any
     decisions: np.ndarray
 
 
@@ -183,52 +177,31 @@ def fit_models(members, rows, target, folds, sample_weight, n_jobs):
     sample_weight : ndarray of shape (n_rows,) or None
     n_jobs : int or None
     """
-    common = target, folds, sample_weight
-
-    def fit(some, prefer):
+    fitted = {}
+    # Products of matrices release the GIL, so that linear models need no copies.
+    for prefer, is_linear in (("threads", True), (None, False)):
+        some = [each for each in members if (each.estimator is None) == is_linear]
         jobs = (
-            delayed(_fit_named)(
-                member.name,
-                member.estimator,
+            delayed(_fit_member)(
+                member,
                 {view: rows.read(member.name, view) for view in member.views},
-                *common,
+                *(target, folds, sample_weight),
             )
             for member in some
         )
-        names = [member.name for member in some]
-        fitted = Parallel(n_jobs=n_jobs, prefer=prefer)(jobs)
-        return dict(zip(names, fitted, strict=True))
-
-    linear = [member for member in members if member.estimator is None]
-    others = [member for member in members if member.estimator is not None]
-    with one_blas_thread():
-        # Products of matrices release the GIL, so that linear models need no copies.
-        by_name = {**fit(linear, "threads"), **fit(others, None)}
-    return [by_name[member.name] for member in members]
+        with one_blas_thread():
+            results = Parallel(n_jobs=n_jobs, prefer=prefer)(jobs)
+        fitted |= {each.name: one for each, one in zip(some, results, strict=True)}
+    return [fitted[member.name] for member in members]
 
 
-def _fit_named(name, estimator, *args):
-    """Return the result of `fit_best_view`; errors of a user's estimator are named."""
-    if estimator is None:
-        return fit_best_view(estimator, *args)
-    with errors_of_model(f"model {name!r}", estimator):
-        return fit_best_view(estimator, *args)
+def _fit_member(member, inputs, target, folds, sample_weight):
+    """Return the `FittedModel` of a model; errors of a user's estimator are named.
 
-
-def fit_best_view(estimator, inputs, target, folds, sample_weight):
-    """Return the `FittedModel` of the best view of the rows.
-
-    Parameters
-    ----------
-    estimator : estimator or None
-        None is a linear model whose penalty is chosen.
-    inputs : dict of str to array or container
-        What the model reads of the training rows, by view; later views are used only if
-        they are clearly better.
-    target : Target
-    folds : Folds
-    sample_weight : ndarray of shape (n_rows,) or None
+    `inputs` are what it reads of the training rows, by view. Later views are used only
+    if they are clearly better.
     """
+    rows = target, folds, sample_weight
     with (
         config_context(
             assume_finite=True,  # checks take half the time of a fit on few rows
@@ -236,33 +209,44 @@ def fit_best_view(estimator, inputs, target, folds, sample_weight):
         ),
         one_blas_thread(),
     ):
-        best_name, best = None, None
-        for name, X in inputs.items():
-            view = VIEWS[name]
-            if view.per_fold:
-                with _explained_errors(estimator, view):
-                    models, decisions = fit_on_folds(
-                        estimator, X, target, folds, sample_weight
-                    )
-                return FittedModel(models, name, decisions)
-            if view.per_dimension:
-                if len(X) < X.shape[1]:
-                    continue
-                X = without_noise(X)
-            rows = target, folds, sample_weight
-            if estimator is None:
-                features = view.make_features() if view.make_features else None
-                fit = LinearFit(X, *rows, features, view.per_dimension)
-            else:
-                fit = _GivenFit(estimator, X, *rows)
-            if best is None or is_clearly_less(fit.row_losses, best.row_losses):
-                best_name, best = name, fit
-        return FittedModel(best.model(), best_name, best.decisions())
+        if member.estimator is None:
+            return _fit_best_view(inputs, *rows)
+        ((name, X),) = inputs.items()
+        with errors_of_model(f"model {member.name!r}", member.estimator):
+            if not VIEWS[name].per_fold:
+                return FittedModel(name, *_fit_given(member.estimator, X, *rows))
+            with _explained_errors(member.estimator, name):
+                return FittedModel(name, *fit_on_folds(member.estimator, X, *rows))
+
+
+def _fit_best_view(inputs, target, folds, sample_weight):
+    """Return the `FittedModel` of a linear model, whose penalty is chosen."""
+    from sklearn.pipeline import Pipeline  # slow to import
+    from sklearn.preprocessing import StandardScaler
+
+    best, least = None, None
+    for name, X in inputs.items():
+        view, features = VIEWS[name], None
+        if view.per_dimension:
+            if len(X) < X.shape[1]:
+                continue
+            features = StandardScaler().set_output(transform="default")
+            X = features.fit_transform(without_noise(X))
+        elif view.features is not None:
+            features = view.features()
+            X = features.fit_rows(X)
+        fit = fit_linear(X, target, folds, sample_weight, view.per_dimension)
+        if best is None or is_clearly_less(fit.row_losses, least):
+            model = fit.model
+            if features is not None:
+                model = Pipeline([("features", features), ("model", model)])
+            best, least = FittedModel(name, model, fit.decisions), fit.row_losses
+    return best
 
 
 def _explained_errors(estimator, view):
     """Advise what to do if a model of `models` takes str instead of tokens."""
-    if view.reads != "tokens":
+    if VIEWS[view].reads != "tokens":
         return nullcontext()
     what = f"{type(flat_steps(estimator)[0]).__name__} in `models`"
     remedy = (
@@ -272,32 +256,17 @@ def _explained_errors(estimator, view):
     return explained_token_errors(estimator, what, remedy)
 
 
-class _GivenFit:
-    """A user's model, fitted on all rows and without the rows of each fold."""
-
-    row_losses = None  # would compare views, but such a model reads one only
-
-    def __init__(self, estimator, X, target, folds, sample_weight):
-        X = X.astype(np.float64)  # in float32, solvers stop early and warn
-        estimator = per_column(clone(estimator), target)
-        self._decisions = np.zeros(target.columns.shape)
-        every = np.arange(len(X))
-        for train, test in [(every, every), *folds.pairs]:
-            model = fit_part(
-                clone(estimator), X[train], target, folds, sample_weight, train
-            )
-            decisions = decision_values(model, X[test], target)
-            self._decisions[test] = decisions - target.center
-            if test is every:
-                self._model = model
-
-    def model(self):
-        """Return the model of all rows."""
-        return self._model
-
-    def decisions(self):
-        """Return decision values out of fold minus the center, (n_rows, n_columns)."""
-        return self._decisions
+def _fit_given(estimator, X, target, folds, sample_weight):
+    """Return a clone of `estimator` for a source, and decision values out of fold."""
+    X = X.astype(np.float64)  # in float32, solvers stop early and warn
+    estimator = per_column(estimator, target)
+    every, decisions = np.arange(len(X)), np.zeros(target.columns.shape)
+    models = []
+    for train, test in [(every, every), *folds.pairs]:
+        part = target, folds, sample_weight, train
+        models.append(fit_part(clone(estimator), X[train], *part))
+        decisions[test] = decision_values(models[-1], X[test], target) - target.center
+    return models[0], decisions
 
 
 def without_noise(X):

@@ -223,9 +223,9 @@ def fit_linear(X, target, folds, sample_weight, random_state=None):
     scaler = DenseScaler(unit_rows=True).set_output(transform="default")
     with one_blas_thread():
         rows = scaler.fit_transform(X)
-        linear = stacking.LinearFit(rows, target, folds, sample_weight)
-        model = Pipeline([("scaler", scaler), ("model", linear.model())])
-    return [model], linear.decisions()
+        linear = stacking.fit_linear(rows, target, folds, sample_weight)
+        model = Pipeline([("scaler", scaler), ("model", linear.model)])
+    return [model], linear.decisions
 
 
 def fit_boosting(X, target, folds, sample_weight, random_state):
