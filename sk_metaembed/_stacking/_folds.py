@@ -60,7 +60,9 @@ def make_folds(cv, target, groups, copies, random_state):
         pairs = given_pairs(cv, target.y, groups)
     if labels is not None:
         codes = np.unique(labels, return_inverse=True)[1]
-        pairs = [_with_all_classes(codes, *pair) for pair in pairs]
+        for i, (train, test) in enumerate(pairs):
+            lacking = ~np.isin(codes[test], codes[train])
+            pairs[i] = np.append(train, test[lacking]), test[~lacking]
     pairs = [(train, test) for train, test in pairs if len(train) and len(test)]
     held_out = np.zeros(len(target.y), dtype=bool)
     for _, test in pairs:
@@ -68,10 +70,22 @@ def make_folds(cv, target, groups, copies, random_state):
     return Folds(pairs, held_out, groups, units)
 
 
-def row_weights(target, sample_weight):
-    """Return the weights of rows in comparisons, (n_rows,); 0 for rare classes."""
-    weights = target.is_common.astype(np.float64)
-    return weights if sample_weight is None else weights * sample_weight
+def compared_rows(target, folds, sample_weight):
+    """Return the weights of rows in comparisons of models, and the columns that count.
+
+    The weights, (n_rows,), are 0 for rare classes and rows that are not held out. Of
+    several classes, those without a weighted row do not count, if there are two others:
+    such a class would act by its column alone, because the larger the weights, the less
+    probable it is, and the smaller the loss. The columns are a mask or a slice.
+    """
+    weights = (target.is_common & folds.held_out).astype(np.float64)
+    if sample_weight is not None:
+        weights = weights * sample_weight
+    if target.has_column_per_class:
+        has_rows = target.columns[weights > 0].any(axis=0)
+        if not has_rows.all() and np.count_nonzero(has_rows) > 1:
+            return weights, has_rows
+    return weights, slice(None)
 
 
 def given_pairs(cv, y, groups):
@@ -205,9 +219,3 @@ def _fold_of_row(n_folds, labels, n_rows, groups, rng):
         for i, (_, test) in enumerate(pairs):
             fold_of_row[test] = i
     return fold_of_row
-
-
-def _with_all_classes(codes, train, test):
-    """Return a pair with the test rows of missing classes moved into training."""
-    lacking = ~np.isin(codes[test], codes[train])
-    return np.concatenate([train, test[lacking]]), test[~lacking]

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from .._linear._dual_ridge import DualRidge
 from .._linear._solver import Problems, Product, Solution
-from ._folds import MANY_ROWS, row_weights
+from ._folds import MANY_ROWS, compared_rows
 
 # For rows of unit length, from strong to weak; the middle one is the default.
 _INVERSE_PENALTIES = (1.0, 10.0, 100.0)
@@ -58,7 +58,7 @@ def fit_linear(X, target, folds, sample_weight, per_dimension=False):
     if by_rows and target.kind != "numbers":
         X, basis = row_space(X)
     problems = _problems(X, target, folds, sample_weight, by_rows)
-    losses = partial(_losses, target, folds, row_weights(target, sample_weight))
+    losses = partial(_losses, target, *compared_rows(target, folds, sample_weight))
     penalties = _penalties(target, X.shape[1] if per_dimension else 1)
     if not folds.pairs:
         penalties = penalties[len(penalties) // 2 :][:1]
@@ -125,13 +125,11 @@ def _first_minimum(problems, penalties, losses, folds):
     return penalty, Solution(*(np.concatenate(p, -2) for p in parts)), row_losses
 
 
-def _losses(target, folds, weights, decisions, test):
+def _losses(target, weights, used, decisions, test):
     """Return the weighted losses of some rows, (n_rows,)."""
     decisions = decisions.astype(np.float64) * target.scale
-    target, decisions = target.without_empty_classes(
-        decisions, weights * folds.held_out
-    )
-    return target.losses(decisions, target.columns[test]) * weights[test]
+    columns = target.columns[test]
+    return target.losses(decisions[:, used], columns[:, used]) * weights[test]
 
 
 def _problems(X, target, folds, sample_weight, by_rows):
@@ -157,7 +155,8 @@ def _penalties(target, factor):
     """Return the penalties to choose from, from strong to weak."""
     has_few_rows = np.count_nonzero(target.is_common) < _FEW_ROWS
     strengths = _INVERSE_PENALTIES[1:2] if has_few_rows else _INVERSE_PENALTIES
-    if target.has_column_per_class and target.n_common_classes == 2:
+    has_rows = target.columns[target.is_common].any(axis=0)
+    if target.has_column_per_class and np.count_nonzero(has_rows) == 2:
         # Two columns w/2 and -w/2 replace one column w and have half its penalty, so C
         # is halved.
         strengths = [strength / 2 for strength in strengths]

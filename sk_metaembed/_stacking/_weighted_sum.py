@@ -20,10 +20,10 @@ from .._targets import (
     read_target,
 )
 from ._folds import (
+    compared_rows,
     given_pairs,
     make_folds,
     pairs_of_part,
-    row_weights,
     warn_of_no_folds,
 )
 
@@ -58,6 +58,8 @@ class TrainingRows:
     sample_weight : ndarray of shape (n_kept,) or None
         The weights of rows times those of their classes.
     groups : ndarray of shape (n_kept,) or None
+    keeps_copies_together : bool
+        Whether copies stay in one fold: there are no groups and no given folds.
     folds : Folds
         Set by `divide`.
     """
@@ -81,14 +83,10 @@ class TrainingRows:
         self.target = read_target(y, n_kept, kind, sample_weight, n_absent)
         # Scores do not count the weights of classes.
         self._score_weight, self.groups, self._cv = sample_weight, groups, cv
+        self.keeps_copies_together = groups is None and isinstance(cv, Integral | None)
         self.sample_weight = with_class_weights(
             class_weight, self.target.y, sample_weight
         )
-
-    @property
-    def keeps_copies_together(self):
-        """Whether copies stay in one fold: there are no groups and no given folds."""
-        return self.groups is None and isinstance(self._cv, Integral | None)
 
     def divide(self, copies, random_state, noun):
         """Set the `folds`, and warn if no row can be held out.
@@ -156,8 +154,8 @@ class WeightedSumMixin:
         are_shrunk : list of bool
             See `fit_weights`.
         """
-        held_out = rows.folds.held_out * row_weights(rows.target, rows.sample_weight)
-        weights = fit_weights(decisions, rows.target, held_out, defaults, are_shrunk)
+        compared = compared_rows(rows.target, rows.folds, rows.sample_weight)
+        weights = fit_weights(decisions, rows.target, *compared, defaults, are_shrunk)
         self.estimators_ = models
         self.weights_ = dict(zip(models, weights.tolist(), strict=True))
         scores = map(rows.score, decisions)
@@ -165,7 +163,7 @@ class WeightedSumMixin:
         self._target = rows.target.without_rows()
 
 
-def fit_weights(decisions, target, held_out_weights, defaults, are_shrunk):
+def fit_weights(decisions, target, held_out_weights, used, defaults, are_shrunk):
     """Return nonnegative weights of models, (n_models,).
 
     Parameters
@@ -175,6 +173,8 @@ def fit_weights(decisions, target, held_out_weights, defaults, are_shrunk):
     target : Target
     held_out_weights : ndarray of shape (n_rows,)
         The weights of rows, 0 for those that are not held out or do not count.
+    used : slice or ndarray of bool, shape (n_columns,)
+        The columns that count.
     defaults : ndarray of shape (n_models,)
         The default weights. With few rows, the result is close to them; it is at least
         a tenth of each.
@@ -191,26 +191,29 @@ def fit_weights(decisions, target, held_out_weights, defaults, are_shrunk):
             "sample_weight by its mean.",
             stacklevel=2,
         )
-    target, decisions = target.without_empty_classes(decisions, held_out_weights)
+    decisions, columns, scale = (
+        decisions[..., used],
+        target.columns[:, used],
+        target.scale,
+    )
     factors = np.ones(len(decisions))
     for i in np.flatnonzero(are_shrunk):
-        factors[i] = shrinkage(decisions[i], target, held_out_weights)
+        factors[i] = shrinkage(decisions[i], columns, target, held_out_weights)
     if np.any(factors != 1):
         decisions = decisions * factors[:, None, None]
     if target.kind == "numbers" and held_out_weights.any():
         # Errors are in units of the error with default weights, for each column.
-        errors = (np.tensordot(defaults, decisions, 1) - target.columns) / target.scale
+        errors = (np.tensordot(defaults, decisions, 1) - columns) / scale
         means = np.average(np.square(errors), axis=0, weights=held_out_weights)
-        means = np.maximum(means, _LEAST_SQUARE)
         target = copy.copy(target)
-        target.scale = target.scale * np.sqrt(means)
+        target.scale = scale = scale * np.sqrt(np.maximum(means, _LEAST_SQUARE))
 
     def objective(weights):
         sums = np.tensordot(weights, decisions, 1)
-        slopes = target.inverse_link(sums) - target.columns
-        slopes = held_out_weights[:, None] * slopes / np.square(target.scale)
+        slopes = target.inverse_link(sums) - columns
+        slopes = held_out_weights[:, None] * slopes / np.square(scale)
         away = weights - defaults
-        loss = (held_out_weights * target.losses(sums, target.columns)).sum()
+        loss = (held_out_weights * target.losses(sums, columns)).sum()
         gradient = np.tensordot(decisions, slopes, 2)
         return loss + _PULL / 2 * away @ away, gradient + _PULL * away
 
@@ -219,7 +222,7 @@ def fit_weights(decisions, target, held_out_weights, defaults, are_shrunk):
     return factors * result.x
 
 
-def shrinkage(decisions, target, held_out_weights):
+def shrinkage(decisions, columns, target, held_out_weights):
     """Return a factor of at most 1 for the decision values of a model.
 
     It minimizes the loss of held-out rows, so that a misleading model counts little,
@@ -228,8 +231,8 @@ def shrinkage(decisions, target, held_out_weights):
 
     Parameters
     ----------
-    decisions : ndarray of shape (n_rows, n_columns)
-        Decision values out of fold.
+    decisions, columns : ndarray of shape (n_rows, n_columns)
+        Decision values out of fold, and the columns of the target.
     target : Target
     held_out_weights : ndarray of shape (n_rows,)
         As for `fit_weights`.
@@ -242,7 +245,7 @@ def shrinkage(decisions, target, held_out_weights):
     if length <= _LEAST_LENGTH:
         return 1.0
     unit = decisions / length
-    columns = target.columns / target.scale
+    columns = columns / target.scale
 
     def slope(scale):
         """Return the derivative of the loss by the length, which increases."""

@@ -13,6 +13,7 @@ from ._check import (
     is_continuous,
     no_warning_of_rare_classes,
     read_partial_labels,
+    warn_of_rare_classes,
 )
 from ._predictor_outputs import (
     PerColumn,

@@ -35,37 +35,24 @@ _NAMED = 5  # labels in a warning
 _LEAST_SPREAD = 1e-12  # relative; numbers that differ less are constant
 
 
-def rare_classes(labels):
+def warn_of_rare_classes(labels):
     """Return the classes of labels, (n_rows,), that are too rare to be evaluated.
 
     They have at most 10 rows, and at most a tenth of the rows of the largest class. A
     loss on held-out rows says nothing about them, but would be dominated by them. None
-    are rare unless two other classes remain.
-
-    Returns
-    -------
-    classes : ndarray of shape (n_rare,)
-    counts : ndarray of int, shape (n_rare,)
-        The number of rows of each.
+    are rare unless two other classes remain. A warning names them.
     """
     classes, counts = np.unique(labels, return_counts=True)
     is_rare = (counts <= _RARE_ROWS) & (_RARE_SHARE * counts <= counts.max(initial=0))
-    if np.count_nonzero(~is_rare) < 2:
-        is_rare[:] = False
-    return classes[is_rare], counts[is_rare]
-
-
-def warn_of_rare_classes(labels, name="y"):
-    """Warn of the rare classes of labels, (n_rows,), by name, and return them."""
-    classes, counts = rare_classes(labels)
-    if len(classes):
-        warnings.warn(
-            f"{name} has rare classes: {with_counts(classes, counts)}. They have "
-            "too few rows to be learned or evaluated reliably. Check for misspelled "
-            "labels, merge the classes with others, or add rows.",
-            stacklevel=2,
-        )
-    return classes
+    if np.count_nonzero(~is_rare) < 2 or not is_rare.any():
+        return classes[:0]
+    warnings.warn(
+        f"y has rare classes: {with_counts(classes[is_rare], counts[is_rare])}. They "
+        "have too few rows to be learned or evaluated reliably. Check for misspelled "
+        "labels, merge the classes with others, or add rows.",
+        stacklevel=2,
+    )
+    return classes[is_rare]
 
 
 def warn_of_unseen(labels, noun="row"):
@@ -214,11 +201,6 @@ def is_continuous(y):
     As in scikit-learn's `type_of_target`, integers and whole floats are classes.
     """
     return bool(_fractional(y).any())
-
-
-def is_multilabel(y):
-    """Return whether a checked y is a matrix of 0 and 1 with a column per label."""
-    return y.ndim == 2 and y.dtype != object and bool(np.isin(y, (0, 1)).all())
 
 
 def check_one_column(y):

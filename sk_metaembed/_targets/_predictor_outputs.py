@@ -9,13 +9,7 @@ import re
 from contextlib import contextmanager, suppress
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    clone,
-    is_classifier,
-    is_regressor,
-)
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -31,17 +25,17 @@ _ROUNDING = 1e-3  # of probabilities in float16
 _LABEL = np.array([0, 1])  # the classes of a column of an indicator matrix
 
 
-def check_predictor(estimator, kind, name):
-    """Raise a ValueError unless an estimator is of a kind.
+def check_predictor(estimator, target_kind, name):
+    """Raise a ValueError unless an estimator predicts targets of a kind.
 
     Parameters
     ----------
     estimator : object
-    kind : {"classifier", "regressor"}
+    target_kind : {"classes", "numbers"}
     name : str
         Name of the estimator in the message.
     """
-    is_kind = is_classifier if kind == "classifier" else is_regressor
+    kind = "classifier" if target_kind == "classes" else "regressor"
     remedy = (
         f"A class of your own is one if it derives from {kind.capitalize()}Mixin and "
         "BaseEstimator of sklearn.base, in this order."
@@ -51,7 +45,7 @@ def check_predictor(estimator, kind, name):
         remedy = "Pass an instance instead of the class."
     elif hasattr(estimator, "fit"):
         with suppress(AttributeError):  # of estimators without tags
-            is_right = is_kind(estimator)
+            is_right = get_tags(estimator).estimator_type == kind
     if not is_right:
         raise ValueError(
             f"{name} must be a {kind}, got {short_repr(estimator)}. {remedy}"

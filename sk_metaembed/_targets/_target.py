@@ -22,8 +22,6 @@ from ._check import (
     check_target,
     check_two_classes,
     is_continuous,
-    is_multilabel,
-    rare_classes,
     warn_of_rare_classes,
     warn_of_unseen,
 )
@@ -48,7 +46,7 @@ class Target:
     center, scale : ndarray of shape (n_columns,), or 0.0 and 1.0
         Mean and standard deviation of the columns of numbers; 0 and 1 for the others.
     y : ndarray of shape (n_rows,) or (n_rows, n_columns), or None
-        The training rows, only in the result of `with_rows`.
+        The training rows, only in the result of `read_target`.
     columns : ndarray of float64, shape (n_rows, n_columns), or None
         The rows as columns: indicators of the second of two classes, of each of more
         classes or of each label; or numbers less `center`.
@@ -75,27 +73,11 @@ class Target:
     score: str | None = None
     per_token = False
 
-    def with_rows(self, y):
-        """Return a copy that also contains the training rows, a checked y."""
-        rows = copy.copy(self)
-        rows.y, rows.columns = y, self.to_columns(y)
-        rows.is_common = np.ones(len(y), dtype=bool)
-        return rows
-
     def without_rows(self):
         """Return a copy that does not contain the training rows."""
         target = copy.copy(self)
         target.y = target.columns = target.is_common = None
         return target
-
-    def without_empty_classes(self, decisions, weights):
-        """Return the target and decision values without classes that have no row.
-
-        `weights` of rows, (n_rows,), are 0 for rows that are not compared. A class
-        without others would act by its column alone: the larger the weights, the less
-        probable it is, and the smaller the loss.
-        """
-        return self, decisions
 
     def decision_values(self, decisions):
         """Return what `decision_function` returns."""
@@ -124,12 +106,9 @@ class Target:
         """Return the weights in the loss of a network, from those of the rows."""
         return weights
 
-    def warn_of_rare(self, y):
-        """Warn of classes with very few rows, if the target has classes."""
-
 
 class LabelTarget(Target):
-    """One class per row.
+    """One class per row, of two or more.
 
     Parameters
     ----------
@@ -147,28 +126,6 @@ class LabelTarget(Target):
         self.n_columns = 1 if self.n_outputs == 2 else self.n_outputs
         self.column_labels = self.classes[-self.n_columns :].tolist()
         self.has_column_per_class = self.n_outputs > 2
-
-    @property
-    def n_common_classes(self):
-        """The number of classes that are not rare, if each class has a column."""
-        return np.count_nonzero(self.columns[self.is_common].any(axis=0))
-
-    def with_rows(self, y):
-        """Return a copy that also contains the training rows."""
-        rows = super().with_rows(y)
-        rows.is_common = ~np.isin(y, rare_classes(y)[0])
-        return rows
-
-    def without_empty_classes(self, decisions, weights):
-        """Return the target and decision values of classes with a weighted row."""
-        if not self.has_column_per_class:
-            return self, decisions
-        has_rows = self.columns[weights > 0].any(axis=0)
-        if has_rows.all() or np.count_nonzero(has_rows) < 2:
-            return self, decisions
-        target = copy.copy(self)
-        target.columns = self.columns[:, has_rows]
-        return target, decisions[..., has_rows]
 
     def encode(self, y, name="y"):
         """Return labels as row numbers of `classes`, int64."""
@@ -197,42 +154,38 @@ class LabelTarget(Target):
 
     def inverse_link(self, decisions):
         """Return the probabilities of the columns."""
-        if self._is_binary(decisions):
+        if decisions.shape[-1] == 1:
             return expit(decisions)
         return softmax(decisions, axis=-1)
 
     def losses(self, decisions, columns):
         """Return the log loss of each row, (..., n_rows)."""
-        if self._is_binary(decisions):
+        if decisions.shape[-1] == 1:
             return _binary_losses(decisions, columns)
         chosen = (decisions * columns).sum(axis=-1)
         return logsumexp(decisions, axis=-1) - chosen
 
     def decode(self, decisions):
         """Return the most probable class of each row."""
-        if self._is_binary(decisions):
+        if decisions.shape[-1] == 1:
             return self.classes[(decisions[:, 0] > 0).astype(int)]
         return self.classes[decisions.argmax(axis=1)]
 
     def probabilities(self, decisions):
         """Return the probabilities of the classes, (n_rows, n_classes)."""
         values = self.inverse_link(decisions)
-        is_binary = self._is_binary(decisions)
-        return np.hstack([1 - values, values]) if is_binary else values
+        is_log_odds = decisions.shape[-1] == 1
+        return np.hstack([1 - values, values]) if is_log_odds else values
 
     def decision_values(self, decisions):
         """Return the log odds, (n_rows,), of the second of two classes; or the values.
 
         The values of more classes are log probabilities up to a constant per row.
         """
-        if self._is_binary(decisions):
+        if decisions.shape[-1] == 1:
             return decisions[:, 0]
         is_pair = self.n_outputs == 2
         return decisions[:, 1] - decisions[:, 0] if is_pair else decisions
-
-    def _is_binary(self, decisions):
-        """Return whether decision values are the log odds of the second class."""
-        return decisions.shape[-1] == 1 < self.n_outputs
 
     def row_weights(self, class_weight, codes):
         """Return the weight of each row's label, 1 if it was not seen in training."""
@@ -250,10 +203,6 @@ class LabelTarget(Target):
     def weight_decay(self, noise):
         """Return the weight decay of a network."""
         return 0.1 * noise**3 * _share_of_decay(self.n_outputs)
-
-    def warn_of_rare(self, y):
-        """Warn of classes with very few rows."""
-        warn_of_rare_classes(y)
 
 
 class MultilabelTarget(Target):
@@ -412,10 +361,11 @@ def make_target(y, kind="any", weights=None):
     weights : ndarray of shape (n_rows,), default=None
         Weights of the rows in the mean and scale of numbers.
     """
-    is_number = kind == "any" and y.dtype != object and is_continuous(y)
-    if is_number or kind == "numbers":
+    if kind == "any" and y.dtype != object and is_continuous(y):
+        kind = "numbers"
+    if kind == "numbers":
         return NumberTarget(y, weights)
-    if is_multilabel(y):
+    if y.ndim == 2 and y.dtype != object and np.isin(y, (0, 1)).all():
         return MultilabelTarget(y)
     check_not_continuous(y)
     check_one_column(y)
@@ -438,10 +388,12 @@ def read_target(y, n_rows, kind, weights=None, n_absent=0):
     """
     y = check_target(y, n_rows, kind)
     target = make_target(y, kind, weights)
+    target.y, target.columns = y, target.to_columns(y)
+    target.is_common = np.ones(n_rows, dtype=bool)
     if target.kind == "classes":
         check_two_classes(target.classes, n_rows, n_absent)
-    target.warn_of_rare(y)
-    return target.with_rows(y)
+        target.is_common = ~np.isin(y, warn_of_rare_classes(y))
+    return target
 
 
 def check_columns(y, n_columns, name="y"):

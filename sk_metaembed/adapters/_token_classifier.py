@@ -154,7 +154,7 @@ class TokenClassifier(
             The fitted tagger.
         """
         check_embedded(X)
-        check_predictor(self.estimator, "classifier", "estimator")
+        check_predictor(self.estimator, "classes", "estimator")
         tags = read_tags(y, X.tokens)
         if self.scheme is not None:
             check_scheme(tags, self.scheme)

@@ -32,7 +32,13 @@ from .._core._sklearn import (
     validate_parameter_constraints,
     with_callbacks,
 )
-from .._targets import check_groups, check_target, check_two_classes, make_target
+from .._targets import (
+    check_groups,
+    check_target,
+    check_two_classes,
+    make_target,
+    warn_of_rare_classes,
+)
 from ..sequences import EmbeddedInputMixin, SequencePairs
 from ..sequences._api import equal_rows
 from ._inputs import (
@@ -403,7 +409,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         X, y, weights, groups = self._read_rows(X, y, sample_weight, groups)
         self._read_sources(X)
         self._target = self._make_target(y, weights)
-        self._target.warn_of_rare(y)
+        if self._target.kind == "classes":
+            warn_of_rare_classes(y)
         if self._target.classes is not None:
             self.classes_ = self._target.classes
         codes = self._target.encode(y)

@@ -10,11 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import (
-    MetaEstimatorMixin,
-    TransformerMixin,
-    is_classifier,
-)
+from sklearn.base import MetaEstimatorMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import row_norms
@@ -324,7 +320,13 @@ class _BaseStacked(
         for name, model in self.models or ():
             view = "tokens" if reads_texts(model) else "sequences"
             members.append(UnfittedModel(name, model, (view,)))
-        _check_names(members)
+        for name, count in Counter(member.name for member in members).items():
+            if count > 1:
+                switch = f", or set {_SWITCH[name]}=False" if name in _SWITCH else ""
+                raise ValueError(
+                    f"two models are named {name!r}. Rename the source or the entry of "
+                    f"models{switch}."
+                )
         if not members:
             reason = "all sequences are empty" if self.tfidf else "tfidf=False"
             raise ValueError(
@@ -344,7 +346,6 @@ class _BaseStacked(
 
     def _check_models(self):
         """Raise an error unless all models predict what the stack does."""
-        kind = "classifier" if is_classifier(self) else "regressor"
         if isinstance(self.estimator, list | tuple):
             raise ValueError(
                 f"estimator is one model, which is fitted for each source; got "
@@ -360,9 +361,9 @@ class _BaseStacked(
                 )
         self._validate_names([name for name, _ in self.models or ()])
         if self.estimator is not None:
-            check_predictor(self.estimator, kind, "estimator")
+            check_predictor(self.estimator, self._target_kind, "estimator")
         for name, model in self.models or ():
-            check_predictor(model, kind, f"model {name!r}")
+            check_predictor(model, self._target_kind, f"model {name!r}")
 
     def _default_weights(self, members):
         """Return the default weights, which the learned ones resemble if rows are few.
@@ -510,18 +511,6 @@ class _BaseStacked(
             lambda name, view: vectors_of(vectors[view], name)
         )
         return self._sum(decisions) + self._target.center
-
-
-def _check_names(members):
-    """Raise an error if two models have the same name."""
-    counts = Counter(member.name for member in members)
-    for name, count in counts.items():
-        if count > 1:
-            switch = f", or set {_SWITCH[name]}=False" if name in _SWITCH else ""
-            raise ValueError(
-                f"two models are named {name!r}. Rename the source or the entry of "
-                f"models{switch}."
-            )
 
 
 @inherit_docs(_BaseStacked)

@@ -12,10 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import (
-    BaseEstimator,
-    is_classifier,
-)
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -171,7 +168,6 @@ class _TableModel(
 
     def _read_learners(self):
         """Return the function that fits each learner, by name."""
-        task = "classifier" if is_classifier(self) else "regressor"
         learners = {}
         for learner in self.learners:
             if isinstance(learner, str):
@@ -183,7 +179,7 @@ class _TableModel(
                 name, fit = learner, LEARNERS[learner]
             elif isinstance(learner, list | tuple) and len(learner) == 2:
                 name, estimator = learner
-                check_predictor(estimator, task, f"learner {name!r}")
+                check_predictor(estimator, self._target_kind, f"learner {name!r}")
                 fit = partial(fit_estimator, name, estimator)
             else:
                 raise ValueError(

@@ -1,4 +1,4 @@
-"""What y may be, and what is said of anything else."""
+"""What y and groups may be, and what is said of anything else."""
 
 import datetime
 from decimal import Decimal
@@ -10,16 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from sk_metaembed._targets._check import (
-    center_and_scale,
-    check_groups,
-    check_target,
-    is_continuous,
-    is_multilabel,
-    no_warning_of_rare_classes,
-    rare_classes,
-    warn_of_rare_classes,
-)
+from sk_metaembed import StackedMetaClassifier, StackedMetaRegressor, TokenSequences
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
@@ -29,73 +20,72 @@ FLOATS = [0.5, 2.0, -1.0]
 DECIMALS = [Decimal("0.50"), Decimal(2), Decimal(-1)]
 
 
+def rows(n_rows=3):
+    return TokenSequences.from_lists(
+        [[f"w{i % 7}", f"v{i % 3}"] for i in range(n_rows)]
+    )
+
+
+def fit(kind, y, n_rows=3, **options):
+    model = StackedMetaClassifier if kind == "classes" else StackedMetaRegressor
+    return model(random_state=0).fit(rows(n_rows), y, **options)
+
+
 @pytest.mark.parametrize(
     ("y", "expected"),
     [
         *[(make(TEXTS), TEXTS) for make in (list, np.array, pd.Series, pl.Series)],
         (pd.Series(TEXTS, dtype="category"), TEXTS),
         (pd.Series(TEXTS, dtype=pd.ArrowDtype(pa.string())), TEXTS),
-        (pl.Series(TEXTS, dtype=pl.Categorical), TEXTS),
         (pl.Series(TEXTS, dtype=pl.Enum(["y", "x"])), TEXTS),
-        (pa.array(TEXTS), TEXTS),
         (pa.chunked_array([TEXTS[:1], TEXTS[1:]]), TEXTS),
-        (np.array(TEXTS, dtype=object), TEXTS),
         (np.array(TEXTS, dtype=np.dtypes.StringDType()), TEXTS),
         (pd.Series(INTS, dtype="Int64"), INTS),
-        (pd.Series(INTS, dtype="uint8[pyarrow]"), INTS),
         (np.array(INTS, dtype=object), INTS),
+        (np.ma.masked_array(INTS, [0, 0, 0]), INTS),
         (pd.Series(BOOLS, dtype="boolean"), BOOLS),
-        (pl.Series(BOOLS), BOOLS),
-        (pd.Series(FLOATS, dtype="Float64"), FLOATS),
         (pd.Series(FLOATS, dtype="float[pyarrow]"), FLOATS),
         (np.array(FLOATS, dtype=np.float16), FLOATS),
         (DECIMALS, FLOATS),
         ([Fraction(1, 2), 2, -1.0], FLOATS),
         (pd.Series(DECIMALS, dtype=pd.ArrowDtype(pa.decimal128(5, 2))), FLOATS),
-        (np.ma.masked_array(INTS, [0, 0, 0]), INTS),
-        ([], []),
+        (["0.5", "2", "-1"], FLOATS),
     ],
 )
 def test_columns_of_any_library(y, expected):
-    result = check_target(y, len(expected))
-    assert result.tolist() == expected
-    assert result.shape == (len(expected),)
-    kinds = {str: "UO", int: "iu", bool: "b", float: "f"}
-    assert result.dtype.kind in kinds[type(expected[0]) if expected else float]
-    assert is_continuous(result) == (expected == FLOATS)
+    if expected != FLOATS:
+        assert fit("classes", y).classes_.tolist() == sorted({*expected})
     if expected != TEXTS:
-        assert check_target(y, kind="numbers").dtype == np.float64
+        predicted = fit("numbers", y).predict(rows())
+        np.testing.assert_array_equal(
+            predicted, fit("numbers", expected).predict(rows())
+        )
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_frames(frame):
     with pytest.warns(DataConversionWarning, match="column-vector y was passed"):
-        assert check_target(frame({"a": TEXTS}), 3, "classes").tolist() == TEXTS
-    mixed = check_target(frame({"a": TEXTS, "b": INTS}), 3)
-    assert mixed.dtype == object
-    assert mixed.tolist() == [["x", 3], ["y", 4], ["x", 3]]
-    numbers = check_target(frame({"a": INTS, "b": FLOATS}), 3, "numbers")
-    assert numbers.dtype == np.float64
-    assert numbers.tolist() == [[3, 0.5], [4, 2], [3, -1]]
+        assert fit("classes", frame({"a": TEXTS})).classes_.tolist() == ["x", "y"]
+    columns = np.stack([INTS, FLOATS], axis=1)
+    predicted = fit("numbers", frame({"a": INTS, "b": FLOATS})).predict(rows())
+    np.testing.assert_array_equal(predicted, fit("numbers", columns).predict(rows()))
 
 
-def test_matrices():
-    with pytest.warns(DataConversionWarning, match="column-vector y was passed"):
-        assert check_target([["x"], ["y"]]).tolist() == ["x", "y"]
-    labels = np.array([[0, 1], [1, 1]])
+def test_indicator_matrices():
+    labels = np.array([[0, 1], [1, 1], [1, 0]])
     for y in (labels, labels.tolist(), sparse.csr_array(labels), labels > 0):
-        assert is_multilabel(check_target(y, 2, "classes"))
-    assert not is_multilabel(check_target(labels + 2))
-    assert check_target([("a", 1), ("b", 2)]).tolist() == [["a", 1], ["b", 2]]
-    assert check_target(["1.5", "2"], kind="numbers").tolist() == [1.5, 2]
+        assert fit("classes", y).predict(rows()).shape == (3, 2)
 
 
 @pytest.mark.parametrize("unit", [1e-20, 1.0, 1e12])
-def test_the_scale_of_numbers_is_relative(unit):
-    columns = unit * np.array([[1.0, 7.1], [3.0, 7.1], [5.0, 7.1]])
-    center, scale = center_and_scale(columns, [1.0, 1.0, 0.0])
-    np.testing.assert_allclose(center, [2 * unit, 7.1 * unit])
-    np.testing.assert_allclose(scale, [unit, 1])
+def test_a_constant_column_has_no_scale(unit):
+    """Its mean is rounded, so that its variance is not exactly 0."""
+    y = unit * np.random.default_rng(0).normal(size=41)
+    two = fit("numbers", np.stack([y, np.full(41, 7.1 * unit)], axis=1), 41)
+    predicted = two.predict(rows(41))
+    np.testing.assert_allclose(predicted[:, 1], 7.1 * unit)
+    one = fit("numbers", y, 41)
+    assert two.weights_ == pytest.approx(one.weights_, rel=1e-4)
 
 
 NAN = float("nan")
@@ -141,9 +131,9 @@ DAYS = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
     ],
 )
 def test_targets_refused_for_every_kind(y, message):
-    for kind in ("any", "classes", "numbers"):
+    for kind in ("classes", "numbers"):
         with pytest.raises((TypeError, ValueError), match=message):
-            check_target(y, 2, kind)
+            fit(kind, y, 2)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +153,7 @@ def test_targets_refused_for_every_kind(y, message):
 )
 def test_what_classifiers_or_regressors_refuse(y, kind, message):
     with pytest.raises(ValueError, match=message):
-        check_target(y, 2, kind)
+        fit(kind, y, 2)
 
 
 @pytest.mark.parametrize(
@@ -180,45 +170,40 @@ def test_what_classifiers_or_regressors_refuse(y, kind, message):
 )
 def test_invalid_groups_are_refused_by_row(groups, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        check_groups(groups, 3)
+        fit("classes", TEXTS, groups=groups)
 
 
 @pytest.mark.parametrize("kind", [list, np.array, pd.Series, pd.Categorical, pl.Series])
 def test_groups_of_any_type(kind):
-    assert check_groups(kind(TEXTS), 3).tolist() == TEXTS
-    assert check_groups(pd.DataFrame({"group": TEXTS}), 3).tolist() == TEXTS
-    assert check_groups(None, 3) is None
+    y, groups = [0, 1] * 20, [f"group {i // 3}" for i in range(40)]
+    expected = fit("classes", y, 40, groups=np.arange(40) // 3).weights_
+    for given in (kind(groups), pd.DataFrame({"group": groups})):
+        assert fit("classes", y, 40, groups=given).weights_ == expected
 
 
 def labels(**counts):
     return np.repeat([*counts], [*counts.values()]).astype(object)
 
 
-def test_classes_with_few_rows_next_to_others_are_rare():
-    classes, counts = rare_classes(labels(a=100, b=50, c=10, d=11, e=1))
-    assert classes.tolist() == ["c", "e"]
-    assert counts.tolist() == [10, 1]
-
-
 @pytest.mark.parametrize(
-    "counts",
-    [{"a": 4, "b": 4, "c": 1}, {"a": 4000, "b": 3}, {"a": 4000, "b": 3, "c": 2}],
+    ("y", "message"),
+    [
+        (labels(a=100, b=50, c=10, d=11, e=1), r": 'c' \(10 rows\), 'e' \(1 row\)\. T"),
+        (
+            np.r_[np.repeat([100, 101], 90), np.arange(8)],
+            r"0 \(1 row\), .*4 \(1 row\) and 3 more\.",
+        ),
+    ],
+)
+def test_classes_with_few_rows_next_to_others_are_rare(y, message):
+    with pytest.warns(UserWarning, match=message):
+        fit("classes", y, len(y))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "counts", [{"a": 4, "b": 4, "c": 1}, {"a": 400, "b": 3}, {"a": 400, "b": 3, "c": 2}]
 )
 def test_no_class_of_few_rows_or_without_two_common_ones_is_rare(counts):
-    assert not len(rare_classes(labels(**counts))[0])
-    assert not len(warn_of_rare_classes(labels(**counts)))
-
-
-def test_no_rows_have_no_rare_classes():
-    assert not len(rare_classes(np.array([], dtype=object))[0])
-
-
-def test_the_warning_names_rare_classes():
-    y = labels(out=80, In=1, **{"in": 80, "parked": 3})
-    with pytest.warns(UserWarning, match=r"'In' \(1 row\), 'parked' \(3 rows\)\. They"):
-        assert warn_of_rare_classes(y).tolist() == ["In", "parked"]
-    many = np.r_[np.repeat([100, 101], 90), np.arange(8)]
-    with pytest.warns(UserWarning, match=r"0 \(1 row\), .*4 \(1 row\) and 3 more\."):
-        warn_of_rare_classes(many)
-    with no_warning_of_rare_classes():
-        warn_of_rare_classes(many)
+    y = labels(**counts)
+    assert fit("classes", y, len(y)).classes_.tolist() == [*counts]

@@ -12,7 +12,12 @@ from sklearn.utils import check_random_state
 from ..._core._inherited_docs import inherit_docs
 from ..._core._sklearn import COUNT, POSITIVE, Interval
 from ..._core._typing import RandomState, StrPath
-from ..._targets import LabelTarget, check_target, check_two_classes
+from ..._targets import (
+    LabelTarget,
+    check_target,
+    check_two_classes,
+    warn_of_rare_classes,
+)
 from ..._training._device import resolve_device
 from .._base import BaseEmbedding, Preprocess, SourceDocs, warn_of_long_texts
 from .._loaded_encoder import ModelParameterMixin
@@ -284,7 +289,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
             )
         target = LabelTarget(y)
         check_two_classes(target.classes, n_rows)
-        target.warn_of_rare(y)
+        warn_of_rare_classes(y)
         self.classes_ = target.classes
         return target.encode(y)
 
