@@ -5,12 +5,12 @@ They load nothing but types, so other modules import them without a guard.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import torch
@@ -42,35 +42,6 @@ class SupportsTransform(Protocol):
         """Return the output for X."""
 
 
-class SupportsPredict(Protocol):
-    """A fitted predictor, such as a Pipeline that ends in a classifier."""
-
-    def predict(self, X: Any, /) -> Any:
-        """Return a prediction per row of X."""
-
-
-class SupportsVectorsFor(Protocol):
-    """A store of word vectors: a `WordVectors`."""
-
-    def vectors_for(self, words: Any, /) -> Any:
-        """Return the vectors of words, and which words are known."""
-
-
-class SupportsKeyToIndex(Protocol):
-    """A table of word vectors: gensim's KeyedVectors."""
-
-    key_to_index: Any
-
-    def __contains__(self, word: Any, /) -> bool: ...
-
-    def __getitem__(self, word: Any, /) -> Any: ...
-
-
-# Anything with one vector per word that `lookup_vectors` accepts.
-WordEmbedding: TypeAlias = (
-    SupportsTransform
-    | SupportsPredict
-    | SupportsVectorsFor
-    | SupportsKeyToIndex
-    | Mapping[str, ArrayLike]
-)
+# Anything with one vector per word that `lookup_vectors` accepts: a fitted estimator, a
+# `WordVectors`, gensim's KeyedVectors, or a mapping from words to vectors.
+WordEmbedding: TypeAlias = Any

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._errors import prefix_errors
 from .._core._sklearn import safe_indexing
-from .._core._typing import SupportsPredict
 from .._pipelines import replace_steps, unwrap_fitted
 from ..sequences import Block, EmbeddedSequences
 from ._explain_linear import Contributions, Outputs, exact_contributions, source_of
@@ -25,7 +24,7 @@ _TOKENS_AT_ONCE = 1 << 18  # tokens of shortened texts predicted together
 
 @prefix_errors
 def explain(
-    estimator: SupportsPredict,
+    estimator: Any,
     X: Any,
     *,
     target: Any = None,

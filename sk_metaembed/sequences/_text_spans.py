@@ -6,6 +6,7 @@ there first, then mapped to the characters of the original text.
 
 import re
 import unicodedata
+from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import chain, takewhile
 
@@ -28,7 +29,7 @@ _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _JAMO = range(0x1160, 0x1200)
 _SECONDS = 8e-7  # estimated time per token in Python, by which `use_compiled` decides
 _PADDING = 8  # bytes, which compiled code reads at a time
-# Tokens matched with words at a time: bounds time and memory.
+# Tokens matched with words at a time: bounds time, which grows with the square.
 _AT_ONCE = 1024
 
 
@@ -253,9 +254,9 @@ def _matched(words, tokens):
     pairs, word, token = [], 0, 0
     while token < len(tokens):
         size = _AT_ONCE
-        matches = _longest_common(
-            words[word : word + 4 * size], tokens[token : token + size]
-        )
+        parts = words[word : word + 4 * size], tokens[token : token + size]
+        blocks = SequenceMatcher(None, *parts, autojunk=False).get_matching_blocks()
+        matches = [(i + k, j + k) for i, j, n in blocks for k in range(n)]
         if token + size < len(tokens):
             # The last tokens may be matched with words too far ahead: match them again.
             size //= 2
@@ -264,33 +265,6 @@ def _matched(words, tokens):
         word = pairs[-1][0] + 1 if matches else word
         token += size
     return pairs
-
-
-def _longest_common(words, tokens):
-    """Return the index pairs of a longest common subsequence.
-
-    Bit i of a row is 0 if word i extends the longest subsequence: one integer holds a
-    row, so each token takes a few operations, regardless of the number of words.
-    """
-    places = {}
-    for i, word in enumerate(words):
-        places[word] = places.get(word, 0) | 1 << i
-    every = (1 << len(words)) - 1
-    rows = [every]
-    for token in tokens:
-        row = rows[-1]
-        here = row & places.get(token, 0)
-        rows.append(((row + here) | (row - here)) & every)
-    pairs, i, j = [], len(words), len(tokens)
-    while i and j:
-        if words[i - 1] == tokens[j - 1]:
-            i, j = i - 1, j - 1
-            pairs.append((i, j))
-        elif rows[j] >> (i - 1) & 1:
-            i -= 1
-        else:
-            j -= 1
-    return pairs[::-1]
 
 
 def _searched(prepared, tokens, at, stop, *, overlap=False):

@@ -10,9 +10,7 @@ import numbers
 import os
 import re
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
-from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -42,8 +40,6 @@ from ._token_sequences import TokenSequences
 
 _FILE_NAME = re.compile(r"\S+\.[A-Za-z]\w{0,4}|(~|\.{0,2})/\S+")
 _MAX_PATH = 1000  # characters
-_ROWS_READ = 1000  # of a table, for an error message
-_STATES = str | numbers.Number
 _ALLOWED = (
     "Allowed are a list, tuple, array, generator, or a pandas or polars Series or "
     "one-column DataFrame, of str or of lists of str; or a TokenSequences"
@@ -108,7 +104,6 @@ def _check_one_column(X):
         )
     n_columns = X.shape[1]
     if n_columns != 1:
-        _refuse_positions(X)
         if holds_numbers(X):
             raise ValueError(
                 f"expected one column of texts, got {n_columns} columns of "
@@ -122,44 +117,13 @@ def _check_one_column(X):
             f"expected one column of texts, got {n_columns} columns "
             f"(shape {tuple(X.shape)}{named}). Encode several columns by a "
             "TextMetaEncoder, or select columns by name: "
-            'ColumnTransformer([("text", step, "name of the column")]). NumPy stacks '
-            "token lists of equal length to such an array: pass a list of lists, "
-            "X.tolist()."
+            'ColumnTransformer([("text", step, "name of the column")]). If each row is '
+            "a sequence, with one column per position, convert the rows to lists of "
+            "str: [row.dropna().astype(str).tolist() for _, row in "
+            "pandas.DataFrame(X).iterrows()]. NumPy stacks token lists of equal length "
+            "to such an array: pass X.tolist()."
             + (" For pairs of texts use PairEncoder." if n_columns == 2 else "")
         )
-
-
-def _refuse_positions(X):
-    """Raise a ValueError if the columns of X are probably the positions of sequences.
-
-    Such columns, states of persons by month or steps of walks, share their values.
-    Columns that share none, such as numbers of the rows, do not count.
-    """
-    cells = [column[:_ROWS_READ] for column in read_frame(X)]
-    values = [
-        {cell for cell in column if isinstance(cell, _STATES) and not is_missing(cell)}
-        for column in cells
-    ]
-    counts = Counter(value for column in values for value in column)
-    shared = [value for value, n_columns in counts.items() if n_columns > 1]
-    sizes = [len(column) for column in values if not column.isdisjoint(shared)]
-    if len(sizes) < 3 or len(shared) > 2 * max(sizes):
-        return
-    has_gaps = any(map(is_missing, chain.from_iterable(cells)))
-    if not has_gaps and any(isinstance(value, float) for value in shared):
-        return
-    frame = "X" if hasattr(X, "iterrows") else "pandas.DataFrame(numpy.asarray(X))"
-    rows = f"[row.dropna().astype(str).tolist() for _, row in {frame}.iterrows()]"
-    if not has_gaps:
-        rows = "numpy.asarray(X).astype(str).tolist()"
-    raise ValueError(
-        f"expected one column of texts or token lists, got {X.shape[1]} columns (shape "
-        f"{tuple(X.shape)}) with the same values, such as {short_repr(shared)}. If "
-        "each row is a sequence, with one column per position (states of persons by "
-        "month, steps of walks), drop other columns, such as numbers of the rows, and "
-        f"convert the rows to lists of str: {rows}. Encode columns of different "
-        "meaning by a TextMetaEncoder."
-    )
 
 
 def holds_numbers(X):
@@ -220,7 +184,12 @@ def check_cells(
         expected = TOKEN_LIST if is_list else TEXT_OR_TOKENS
     absent = None
     if missing == "empty":
-        cells, absent = fill_missing(cells, "" if expected == TEXT else [])
+        empty = "" if expected == TEXT else []
+        absent = np.zeros(len(cells), dtype=bool)
+        if not {*map(type, cells)} <= {str}:  # saves a call per cell
+            absent[:] = [is_missing(cell) for cell in cells]
+            pairs = zip(cells, absent.tolist(), strict=True)
+            cells = [empty if is_absent else cell for cell, is_absent in pairs]
     if expected == TEXT and set(map(type, cells)) <= {str}:
         return cells, absent
     checked, n_rows = [], len(columns[0]) if columns else 0
@@ -345,14 +314,3 @@ def _warn_of_pairs(rows):
 def count_missing(rows):
     """Return the number of missing rows of a TokenSequences or RowInfo."""
     return 0 if rows.missing is None else int(rows.missing.sum())
-
-
-def fill_missing(rows, empty):
-    """Return rows with `empty` in place of missing rows, and a mask of these."""
-    if {*map(type, rows)} <= {str}:  # saves a call per row
-        return rows, np.zeros(len(rows), dtype=bool)
-    absent = np.array([is_missing(row) for row in rows], dtype=bool)
-    if absent.any():
-        pairs = zip(rows, absent, strict=True)
-        rows = [empty if is_absent else row for row, is_absent in pairs]
-    return rows, absent

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Literal
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..._core._sklearn import COUNT, StrOptions
-from ..._core._typing import StrPath, SupportsKeyToIndex
+from ..._core._typing import StrPath
 from ...sequences._api import canonical_words
 from ...vectors import WordVectors
 from ...vectors._api import import_gensim
@@ -241,7 +241,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
 
     def __init__(
         self,
-        vectors: StrPath | WordVectors | SupportsKeyToIndex,
+        vectors: Any,
         *,
         oov: OOV = "zero",
         case_fallback: bool = True,
