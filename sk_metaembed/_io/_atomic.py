@@ -12,17 +12,7 @@ from ._handle import drop_unused_handles
 
 @contextlib.contextmanager
 def atomic_path(target):
-    """Yield a temporary path that replaces `target`, in the same directory, on success.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with atomic_path(Path(folder, "words.txt")) as part:
-    ...         _ = part.write_text("tea")
-    ...         print([path.name for path in Path(folder).glob("*.txt")])
-    ...     print([path.name for path in Path(folder).iterdir()])
-    []
-    ['words.txt']
-    """
+    """Yield a temporary path that replaces `target` on success."""
     part = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     try:
         yield part
@@ -163,13 +153,8 @@ def publish(target, write, *, overwrite=False):
     """Create a directory in one step: ``write(temporary)``, then rename.
 
     One of several processes writes; the others wait for it. Partial directories of
-    killed processes are removed. With `overwrite`, an existing directory is replaced
-    on success, and stays otherwise.
-
-    Returns
-    -------
-    bool
-        False if the target exists already, and was not replaced.
+    killed processes are removed. Returns whether it was created: with `overwrite`, an
+    existing directory is replaced on success, and otherwise kept.
     """
     target = Path(target)
     if os.path.exists(target) and not overwrite:

@@ -19,23 +19,8 @@ _TIMEOUT = 60  # seconds without a byte
 def local_file(place):
     """Return the local path of a path or URL; a URL is downloaded once into the cache.
 
-    Parameters
-    ----------
-    place : str or path-like
-        A URL may end in ``#sha256=`` and 64 hexadecimal digits; a file with another
-        checksum is refused. Local paths are returned without a check.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the download fails.
-    ValueError
-        If the fragment of the URL is invalid or the checksum does not match.
-
-    Examples
-    --------
-    >>> local_file("models/options.json").name
-    'options.json'
+    A URL may end in ``#sha256=`` and 64 hexadecimal digits; ValueError if the file has
+    another checksum, FileNotFoundError if the download fails.
     """
     place = os.fspath(place)
     if not _is_url(place):
@@ -85,38 +70,16 @@ def downloads_root():
 
 
 def url_name(url):
-    """Return the file name in a URL.
-
-    >>> url_name("https://example.org/a%20b/corpus-1.0.zip?download=1")
-    'corpus-1.0.zip'
-    """
+    """Return the file name in a URL, ``a b.zip`` for ``https://c.org/a%20b.zip?d=1``."""
     return Path(unquote(urlsplit(url).path)).name or "file"
 
 
 def download(urls, digest, target, *, hint):
-    """Download a file from the first URL that has it, and return its SHA-256.
+    """Download a file from the first mirror that has it, and return its SHA-256.
 
-    One of several processes downloads; the others wait for it.
-
-    Parameters
-    ----------
-    urls : sequence of str
-        Mirrors of one file.
-    digest : str or None
-        Expected SHA-256; None accepts any file.
-    target : Path
-        Exists only when the file is complete.
-    hint : str
-        End of the error messages.
-
-    Raises
-    ------
-    FileNotFoundError
-        If no URL can be downloaded.
-    ValueError
-        If the checksum does not match; the file is deleted.
-    OSError
-        If the directory of the target is not writable.
+    One of several processes downloads; the others wait for it. `target` exists only
+    when the file is complete. Raises FileNotFoundError, or ValueError if the file does
+    not have the checksum `digest`; `hint` is the end of the message.
     """
     failures, last, kind = [], None, FileNotFoundError
     with exclusive_lock(target):

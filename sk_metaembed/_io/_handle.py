@@ -75,25 +75,13 @@ class Handle:
     Copies are the handle itself. A pickle or a saved file contains its class, `_spec`
     and `fingerprint`, by which it is opened again; a saved file may include its files.
 
-    A subclass has a `_kind` and a `_Spec`, sets `_spec` and `fingerprint`, and defines
-    `_find`, `_files` and `_unpacked`. One that is not opened from files (`LoadedModel`)
-    overrides the methods that would call `_find` and `_unpacked` instead. It is
-    exported so that files can name it. All methods are private, because `WordVectors`
-    is public.
-
-    Parameters
-    ----------
-    keep : int
-        How many unused handles stay open; ``class Subclass(Handle, keep=...)``.
-
-    Attributes
-    ----------
-    _kind : str
-        What it is, in messages.
-    _Spec : type of NamedTuple
-        What is opened: a path or name first, and options that change the results.
-    fingerprint : str
-        Digest of everything that results depend on.
+    A subclass defines `_kind`, its name in messages; `_Spec`, a NamedTuple of a path or
+    name and the options that change results; `_find`, `_files` and `_unpacked`; and it
+    sets `_spec` and `fingerprint`, a digest of all that results depend on. One that is
+    not opened from files (`LoadedModel`) overrides the callers of `_find` and
+    `_unpacked`. It is exported so that files can name it. All methods are private,
+    because `WordVectors` is public. ``class Subclass(Handle, keep=...)`` states how
+    many unused handles stay open.
     """
 
     __slots__ = ()

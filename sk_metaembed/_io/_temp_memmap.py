@@ -12,13 +12,7 @@ import numpy as np
 
 
 def memmap_zeros(shape, dtype, caller):
-    """Return zeros in an unlinked file of `tempfile.gettempdir`, mapped into memory.
-
-    >>> array = memmap_zeros((2, 3), np.float32, "Example")
-    >>> array[1] = 1
-    >>> float(array.sum()), is_temp_memmap(array[1:]), is_temp_memmap(np.zeros(3))
-    (3.0, True, False)
-    """
+    """Return zeros in an unlinked file of `tempfile.gettempdir`, mapped into memory."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     if not size:
         return np.zeros(shape, dtype)

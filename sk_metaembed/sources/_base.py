@@ -36,13 +36,9 @@ FREQUENT = 100_000  # number of rows that statistics are learned from
 class Preprocessing(NamedTuple):
     """Fitted preprocessing of vectors.
 
-    Parameters
-    ----------
-    kind : {None, "unit", "center", "unit-center-unit", "all-but-the-top"}
-    mean : ndarray of float32, shape (dim,), or None
-        Mean of the vocabulary, or of its unit vectors for "unit-center-unit".
-    directions : ndarray of float32, shape (n_removed, dim), or None
-        Orthonormal directions that "all-but-the-top" removes.
+    `mean`, float32 (dim,), is that of the vocabulary, or of its unit vectors for
+    "unit-center-unit"; "all-but-the-top" removes the orthonormal `directions`, float32
+    (n_removed, dim).
     """
 
     kind: str | None = None

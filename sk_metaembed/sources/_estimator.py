@@ -9,17 +9,19 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 
+from .._core._inherited_docs import inherit_docs
 from .._core._sklearn import HasMethods, safe_indexing
 from .._pipelines import flat_steps
 from ..sequences import Block, EmbeddedSequences
 from ..sequences._api import explained_token_errors
-from ._base import BaseEmbedding, Preprocess, no_tokens_error
+from ._base import BaseEmbedding, Preprocess, SourceDocs, no_tokens_error
 from ._sentences import nonempty_texts
 
 MAX_SPARSE_COLUMNS = 4096
 _ROUNDING = 5  # of precisions; measured with means of up to 3 times the other length
 
 
+@inherit_docs(SourceDocs)
 class EstimatorEmbedding(BaseEmbedding):
     """Use a transformer that returns one row of numbers per text as a source.
 
@@ -37,22 +39,11 @@ class EstimatorEmbedding(BaseEmbedding):
         Pass sequences to `estimator` as strings, as a TfidfVectorizer takes them: the
         original texts, or tokens joined by spaces if there are no texts. False passes a
         TokenSequences, as the steps of this package take it.
-    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
-        Preprocessing of the vectors, learned from the known rows of the training data.
-    missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, null): raise an error, or treat them as
-        empty sequences. A TokenSequences is used as it is.
 
     Attributes
     ----------
     estimator_ : transformer
         The fitted clone.
-    coverage_ : dict
-        Share of the training data's ``"types"`` and ``"tokens"`` that are known.
-    dims_ : dict of str to int
-        Dimension of the block, by block name.
-    n_missing_ : int
-        Number of missing rows in the data passed to `fit`.
 
     Raises
     ------
@@ -171,18 +162,12 @@ class EstimatorEmbedding(BaseEmbedding):
 
 
 def columns_beyond_rank(estimator, rows):
-    """Return the columns of principal components that are rounding errors.
+    """Return the columns of principal components in `rows` that are rounding errors.
 
     The size of a column alone is not sufficient, because its unit may be small. But a
     component is the length of centered rows along a direction, and the rounding errors
     of rows are relative to whole rows. Rounding errors of much larger means are not
     recognized, because exact numbers may be as small.
-
-    Parameters
-    ----------
-    estimator : fitted transformer
-    rows : array-like of shape (n_rows, dim)
-        The output of the transformer for the training data.
     """
     from sklearn.preprocessing import Normalizer
 

@@ -16,32 +16,11 @@ _digests: dict[tuple[object, ...], str] = {}
 
 
 def fingerprint_of(options, weights=()):
-    """Return a fingerprint of everything that vectors depend on, except the tokens.
+    """Return a fingerprint of all that vectors depend on, except the tokens, as hex.
 
-    It is computed from the loaded weights, not from a name or a file: a model that was
-    trained further, or loaded in another precision, has another fingerprint.
-
-    Parameters
-    ----------
-    options : dict
-        JSON-serializable options that change the vectors: subword pooling, window,
-        precision, the tokenizer's state, the version of the source's own code.
-    weights : iterable of (str, ndarray or torch tensor), default=()
-        Names and values, such as ``model.state_dict().items()``, in any order. Names,
-        dtypes, shapes and bytes count.
-
-    Returns
-    -------
-    str
-        32 hexadecimal digits.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> a = fingerprint_of({"subword": "mean"}, [("table", np.eye(2))])
-    >>> b = fingerprint_of({"subword": "first"}, [("table", np.eye(2))])
-    >>> len(a), a == b
-    (32, False)
+    It digests `options`, which JSON can represent, and `weights`, pairs of names and
+    arrays or tensors in any order: the loaded weights, because a model that was trained
+    further, or loaded in another precision, gives other vectors.
     """
     parts = [json.dumps(options, sort_keys=True, ensure_ascii=True).encode()]
     for name, array in sorted(weights, key=lambda pair: pair[0]):

@@ -77,11 +77,6 @@ def elmo_pairs(names):
     """Return pairs of ELMo's files, options and weights, among the names of files.
 
     Their names begin alike, or there is one file of each kind.
-
-    >>> elmo_pairs(["2x1024_options.json", "2x1024_weights.hdf5", "b_options.json"])
-    [('2x1024_options.json', '2x1024_weights.hdf5')]
-    >>> elmo_pairs(["options.json", "model.hdf5", "vocab.txt", "layer.hdf5"])
-    [('options.json', 'model.hdf5')]
     """
     options = sorted(name for name in names if name.endswith("options.json"))
     arrays = sorted(name for name in names if name.endswith(".hdf5"))
@@ -116,22 +111,8 @@ def find_folder(spec, expected, *, local, **options):
     """Return a spec of a model and the folder of its files, downloaded if necessary.
 
     Its path is absolute, or its revision a commit: pickles and saved files refer to it.
-
-    Parameters
-    ----------
-    spec : NamedTuple
-        With the fields `model`, a path or a name, and `revision`.
-    expected : str
-        What a folder should contain.
-    local : bool
-        Whether nothing is downloaded.
-    **options
-        Passed to `huggingface_hub.snapshot_download`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such model, or it cannot be downloaded.
+    `expected` names what a folder should contain; `local` forbids a download; `options`
+    are those of `huggingface_hub.snapshot_download`. Raises FileNotFoundError.
     """
     folder = os.path.abspath(os.path.expanduser(spec.model))
     if os.path.isdir(folder):
@@ -157,19 +138,7 @@ def find_folder(spec, expected, *, local, **options):
 def download(name, expected, *, revision=None, **options):
     """Return the folder of a model on the hub, downloaded if it is not on this machine.
 
-    Parameters
-    ----------
-    name : str
-    expected : str
-        What a local folder should contain.
-    revision : str, default=None
-    **options
-        Passed to `huggingface_hub.snapshot_download`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the model cannot be downloaded.
+    `expected` names what a folder should contain, in the FileNotFoundError.
     """
     from huggingface_hub import snapshot_download
 

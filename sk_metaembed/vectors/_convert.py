@@ -173,7 +173,7 @@ def store_arrays(
             "cannot be stored as UTF-8. Replace it, for example with "
             'word.encode("utf-8", "replace").decode().'
         )
-    _, dtype = checked_options(None, dtype)
+    _, dtype = checked_options(None, dtype or "float32")
 
     def write(folder):
         with StoreWriter(folder, "The given arrays", dtype) as writer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import warnings
@@ -33,8 +32,6 @@ _SUFFIXES = {
 _FILES = ("word2vec-text", "word2vec-binary", "glove")  # "glove" has no header
 _FORBIDDEN, _FORBIDDEN_IN_BINARY = re.compile("[\t-\r \0]"), re.compile("[ \n]")
 _BATCH = 1 << 16  # words
-# Numbers hardly shrink further: level 6 takes three times as long for a few percent.
-_GZIP_LEVEL = 1
 _UNKNOWN = ("warn", "skip", "raise", "keep")
 
 
@@ -67,8 +64,7 @@ def export_vectors(
         The file, or for "store" the directory, to create.
     format : {"word2vec-text", "word2vec-binary", "glove", "store"}, default=None
         See Notes. None infers it from the suffix: ``.vec`` or ``.w2v``, ``.bin``,
-        ``.glove`` and ``.store``. A text or binary file with an additional ``.gz`` is
-        compressed.
+        ``.glove`` and ``.store``.
     unknown : {"warn", "skip", "raise", "keep"}, default="warn"
         How to treat words that the embedding does not know: "warn" drops them with a
         warning, "skip" drops them and only reports them, "raise" is an error, and
@@ -163,9 +159,8 @@ def export_vectors(
 def _resolve_format(path, fmt):
     """Return the given format, or the one of the path's suffix."""
     known = (*_FILES, "store")
-    name = path.name.removesuffix(".gz")
     if fmt is None:
-        fmt = _SUFFIXES.get(Path(name).suffix)
+        fmt = _SUFFIXES.get(path.suffix)
         if fmt is None:
             suffixes = ", ".join(f"{s} ({f})" for s, f in _SUFFIXES.items())
             raise ValueError(
@@ -176,11 +171,6 @@ def _resolve_format(path, fmt):
     if fmt not in known:
         raise ValueError(
             f"format must be one of {', '.join(known)} or None; got {fmt!r}."
-        )
-    if name != path.name and fmt == "store":
-        raise ValueError(
-            f"format {fmt!r} cannot be compressed; got the name "
-            f"{path.name!r}. Remove .gz, or use one of {', '.join(_FILES)}."
         )
     return fmt
 
@@ -276,20 +266,11 @@ def _write_file(words, matrix, path, fmt):
     """Write words and their (n_words, dim) float32 vectors, replacing what exists."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(path) as part, open(part, "wb") as file:
-        if path.suffix != ".gz":
-            _write_words(words, matrix, file, fmt)
-            return
-        # Without name and time, equal vectors give equal files.
-        with gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as compressed:
-            _write_words(words, matrix, compressed, fmt)
-
-
-def _write_words(words, matrix, file, fmt):
-    if fmt != "glove":
-        file.write(b"%d %d\n" % matrix.shape)
-    for word, row in zip(words, matrix, strict=True):
-        if fmt == "word2vec-binary":
-            file.write(f"{word} ".encode() + row.astype("<f4").tobytes())
-        else:
-            # str of a float32 has the fewest digits that represent it exactly.
-            file.write(f"{word} {' '.join(map(str, row))}\n".encode())
+        if fmt != "glove":
+            file.write(b"%d %d\n" % matrix.shape)
+        for word, row in zip(words, matrix, strict=True):
+            if fmt == "word2vec-binary":
+                file.write(f"{word} ".encode() + row.astype("<f4").tobytes())
+            else:
+                # str of a float32 has the fewest digits that represent it exactly.
+                file.write(f"{word} {' '.join(map(str, row))}\n".encode())

@@ -110,13 +110,9 @@ _HOW = (
 
 
 def import_gensim(purpose):
-    """Return gensim with its models, which has no wheel for the newest Python.
+    """Return gensim with its models; ImportError says what requires it.
 
-    ImportError says what requires it.
-
-
-    >>> import_gensim("Training word2vec").models.Word2Vec.__name__
-    'Word2Vec'
+    It has no wheel for the newest Python.
     """
     try:
         import gensim.models

@@ -37,12 +37,8 @@ _LONGEST_LINE = 1 << 27
 class SourceStream(AbstractContextManager):
     """A source file, decompressed, with a progress bar over its bytes.
 
-    Attributes
-    ----------
-    size : int or None
-        Length of the content in bytes; None if it is compressed.
-    position : int
-        Number of content bytes read so far.
+    `size` is the length of the content in bytes, None if it is compressed; `position`
+    is the number of content bytes read so far.
     """
 
     def __init__(self, path, verbose=0):

@@ -156,16 +156,12 @@ def _check_spans(starts, ends, size):
 
 
 def build_index(packed):
-    """Build the open-addressed hash table of a vocabulary.
+    """Return the open-addressed hash table of a vocabulary, and first occurrences.
 
-    Returns
-    -------
-    slots : ndarray of uint64, shape (n_slots, 2)
-        At most half full. An entry is 24 bits of the word's hash, 8 bits of its
-        length and 32 bits of its row + 1, and the first 8 bytes of the word: one line
-        of the processor's cache tells a short word from all others.
-    first : ndarray of int64, shape (n_words,)
-        The row where each word occurs first: its own unless it is a duplicate.
+    The slots, uint64 (n_slots, 2), are at most half full. An entry is 24 bits of the
+    word's hash, 8 bits of its length and 32 bits of its row + 1, and the first 8 bytes
+    of the word: one line of the processor's cache tells a short word from all others.
+    The first occurrence, int64 (n_words,), is the row itself unless it is a duplicate.
     """
     from ._kernels_numba import fill_slots
 
@@ -294,11 +290,7 @@ class StoreWriter:
     """Write a store: readers append rows, ``finish`` completes it.
 
     As a context manager, it closes the files, also after an interrupted conversion.
-
-    Attributes
-    ----------
-    repairs : Counter
-        Number of repairs by kind, which ``meta.json`` records.
+    `repairs` counts the repairs by kind, which ``meta.json`` records.
     """
 
     def __init__(self, directory, label, dtype, *, limit=None):
@@ -568,13 +560,7 @@ class StoreArrays(NamedTuple):
 
 
 def map_arrays(path, meta):
-    """Return the `StoreArrays` of a store.
-
-    Raises
-    ------
-    ValueError
-        If a type or shape disagrees with the meta data.
-    """
+    """Return the `StoreArrays` of a store; ValueError if they disagree with `meta`."""
     names = ["words", "offsets", "vectors", "index"]
     names += ["buckets"] if meta["subwords"] else []
     try:

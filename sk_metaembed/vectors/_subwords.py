@@ -36,12 +36,8 @@ def compose(packed, subwords, out):
 def ngram_ids(packed, min_n, max_n, n_buckets):
     """Hash the n-grams of ``<word>`` for each word, as fastText does.
 
-    Returns
-    -------
-    ids : ndarray of int64
-        The buckets of all n-grams, word after word.
-    indptr : ndarray of int64, shape (n_words + 1,)
-        Word ``i`` has ``ids[indptr[i] : indptr[i + 1]]``.
+    Returns the buckets of all n-grams, int64, word after word, and where they begin:
+    word ``i`` has ``ids[indptr[i] : indptr[i + 1]]``.
     """
     if not use_compiled(_SECONDS * packed.n_words):
         settings = min_n, max_n, n_buckets

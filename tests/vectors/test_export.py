@@ -1,6 +1,5 @@
 """Exported files, read by this package and by gensim."""
 
-import gzip
 import os
 import warnings
 
@@ -57,17 +56,6 @@ def test_round_trip(fmt, tmp_path):
     assert_same(read(path), TABLE)
     # No other file is left.
     assert set(os.listdir(tmp_path)) <= {path.name, "cache"}
-
-
-@pytest.mark.parametrize("fmt", ["word2vec-text", "word2vec-binary"])
-def test_compressed(fmt, tmp_path):
-    path = tmp_path / f"{FORMATS[fmt]}.gz"
-    assert export_vectors(TABLE, WORDS, path).format == fmt
-    plain = tmp_path / "plain"
-    export_vectors(TABLE, WORDS, plain, format=fmt)
-    assert gzip.decompress(path.read_bytes()) == plain.read_bytes()
-    assert_same(read(path), TABLE)
-    assert GENSIM[fmt](str(path)).index_to_key == WORDS
 
 
 floats = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -198,7 +186,6 @@ def test_store_is_restored_if_replacing_it_fails(tmp_path, monkeypatch):
     [
         ({"path": "a.txt"}, ValueError, 'a .txt file with .* "word2vec-text"'),
         ({"format": "csv"}, ValueError, "format must be one of"),
-        ({"path": "a.store.gz"}, ValueError, "cannot be compressed"),
         ({"unknown": "ignore"}, ValueError, "unknown must be one of"),
         ({"words": "tea"}, TypeError, "single str 'tea'"),
         ({"words": []}, ValueError, "words is empty"),

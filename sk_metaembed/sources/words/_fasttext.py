@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array
 
+from ..._core._inherited_docs import inherit_docs
 from ..._core._sklearn import COUNT, NATURAL
 from ..._core._typing import RandomState
 from ...vectors._api import import_gensim, ngram_ids, pack
@@ -18,15 +19,9 @@ from ._word2vec import Word2VecEmbedding
 class NgramVectors:
     """Vectors of the n-grams that occur in the training words of a fastText model.
 
-    Parameters
-    ----------
-    buckets : ndarray of int64, shape (n_trained,)
-        The hashes of these n-grams, ascending.
-    vectors : ndarray of float32, shape (n_trained, dim)
-    n_buckets : int
-        Number of different hashes.
-    min_n, max_n : int
-        Minimum and maximum n-gram length in characters, including the word boundaries.
+    `buckets`, int64 (n_trained,), are the hashes of these n-grams, ascending, of which
+    there are `n_buckets`; `vectors` is float32 (n_trained, dim). An n-gram has `min_n`
+    to `max_n` characters, including the word boundaries.
     """
 
     def __init__(self, buckets, vectors, n_buckets, min_n, max_n):
@@ -56,6 +51,7 @@ class NgramVectors:
         return means.astype(np.float32, copy=False), counts > 0
 
 
+@inherit_docs(Word2VecEmbedding)
 class FastTextEmbedding(Word2VecEmbedding):
     """Train fastText vectors on the training data with gensim.
 
@@ -65,34 +61,12 @@ class FastTextEmbedding(Word2VecEmbedding):
 
     Parameters
     ----------
-    vector_size : int, default=100
-        Dimension of the vectors.
-    window : int, default=5
-        Maximum distance between a word and the word it predicts.
     min_count : int, default=5
         Words with fewer occurrences in the training data have no vector of their own.
-    epochs : int, default=5
-        Number of passes over the training data.
-    sg : bool, default=False
-        Use skip-gram if True, else continuous bag of words (CBOW).
-    hs : bool, default=False
-        Train with hierarchical softmax.
-    negative : int, default=5
-        Number of noise words per target word, 0 for no negative sampling.
-    ns_exponent : float, default=0.75
-        Exponent of the word frequencies that noise words are sampled by.
-    cbow_mean : bool, default=True
-        Average the context vectors instead of adding them (CBOW only).
-    alpha, min_alpha : float, default=0.025, 0.0001
-        Initial and final learning rate.
-    sample : float, default=None
-        Frequency above which words are randomly downsampled, 0 for no downsampling.
-        None is 0.001, the default of gensim, or 1 / n_words if that is larger: all
-        tokens of an alphabet of 20 letters are more frequent than 0.001, and most of
-        the data would be dropped.
-    min_n, max_n : int, default=3, 6
-        Minimum and maximum length of character n-grams, including the marks of the
-        word's start and end. With ``max_n < min_n``, no n-grams are used.
+    min_n : int, default=3
+        Minimum length of character n-grams, with the marks of the word's start and end.
+    max_n : int, default=6
+        Maximum length of n-grams. With ``max_n < min_n``, none are used.
     bucket : int, default=2000000
         Number of vectors that n-grams are hashed to; each takes `vector_size` floats of
         memory during training. Fewer buckets save memory but cause more collisions.
@@ -100,33 +74,14 @@ class FastTextEmbedding(Word2VecEmbedding):
         Vector of a word without a trained vector: composed of its n-grams, zeros, the
         mean of the vocabulary, or an error that names the word. A word with zeros is
         unknown and later steps skip it; any other vector is used like a trained one.
-    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
-        Preprocessing of the vectors, learned from the 100,000 most frequent words.
-    missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, null): raise an error, or treat them as
-        empty sequences. A TokenSequences is used as it is.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the initial vectors, of downsampling and of noise words.
-    n_jobs : int, default=None
-        Number of training threads. Results are reproducible with one only.
-    verbose : int, default=0
-        Show a progress bar over the epochs.
 
     Attributes
     ----------
-    vocabulary_ : dict of str to int
-        Row of each word in `vectors_`, the most frequent word first.
     vectors_ : ndarray of float32, shape (n_words, vector_size)
         Trained vectors, composed of words and n-grams, before `preprocess`. The
         training state (output weights, counts) is discarded.
     ngrams_ : NgramVectors
         Vectors of the n-grams of training words.
-    coverage_ : dict
-        Share of the training data's ``"types"`` and ``"tokens"`` that are known.
-    dims_ : dict of str to int
-        Dimension of the block, by block name.
-    n_missing_ : int
-        Number of missing rows in the data passed to `fit`.
 
     Raises
     ------

@@ -10,10 +10,11 @@ from scipy.sparse import csr_matrix, diags_array
 from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
 
+from ..._core._inherited_docs import inherit_docs
 from ..._core._sklearn import COUNT
 from ...sequences import Block
 from ...sequences._api import canonical_words, look_up, word_counts
-from .._base import BaseEmbedding, Preprocess, no_tokens_error
+from .._base import BaseEmbedding, Preprocess, SourceDocs, no_tokens_error
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _LEAST_RATIO = 1e-5  # of singular values; float32 has noise of 1e-7
 
 
+@inherit_docs(SourceDocs)
 class LSAEmbedding(BaseEmbedding):
     r"""Embed sequences by latent semantic analysis: TF-IDF, then a truncated SVD.
 
@@ -39,11 +41,6 @@ class LSAEmbedding(BaseEmbedding):
         place of whole words. Words are padded with a space on each side.
     random_state : int, RandomState instance or None, default=None
         Determines the randomized SVD. Pass an int for reproducible results.
-    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
-        Preprocessing of the vectors, learned from the known rows of the training data.
-    missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, null): raise an error, or treat them as
-        empty sequences. A TokenSequences is used as it is.
 
     Attributes
     ----------
@@ -53,12 +50,6 @@ class LSAEmbedding(BaseEmbedding):
         The inverse document frequencies.
     components_ : ndarray of float32, shape (n_components, n_features)
         The right singular vectors.
-    coverage_ : dict
-        Share of the training data's ``"types"`` and ``"tokens"`` that are known.
-    dims_ : dict of str to int
-        Dimension of the block, by block name.
-    n_missing_ : int
-        Number of missing rows in the data passed to `fit`.
 
     Raises
     ------

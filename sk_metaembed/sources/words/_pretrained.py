@@ -9,12 +9,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..._core._inherited_docs import inherit_docs
 from ..._core._sklearn import COUNT, StrOptions
 from ..._core._typing import StrPath
 from ...sequences._api import canonical_words
 from ...vectors import WordVectors
 from ...vectors._api import import_gensim
-from .._base import Preprocess
+from .._base import Preprocess, SourceDocs
 from .._model_folder import hint_of_folder
 from ._base import OOV, BaseWordEmbedding
 
@@ -126,6 +127,7 @@ def _is_capitalized(word):
     return (is_title or word.isupper()) and letters.isalpha() and len(letters) > 1
 
 
+@inherit_docs(SourceDocs)
 class PretrainedEmbedding(BaseWordEmbedding):
     r"""Embed words with pretrained vectors.
 
@@ -160,9 +162,6 @@ class PretrainedEmbedding(BaseWordEmbedding):
     preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
         Preprocessing of the vectors, learned from the first 100,000 words of the store
         (files list the most frequent words first).
-    missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, null): raise an error, or treat them as
-        empty sequences. A TokenSequences is used as it is.
     limit : int, default=None
         Maximum number of rows to use, from the first.
     dtype : {"float32", "float16"}, default=None
@@ -179,10 +178,6 @@ class PretrainedEmbedding(BaseWordEmbedding):
     coverage_ : dict
         Share of the training data's ``"types"`` and ``"tokens"`` that are known. Words
         with a vector from ``oov="mean"`` do not count.
-    dims_ : dict of str to int
-        Dimension of the block, by block name.
-    n_missing_ : int
-        Number of missing rows in the data passed to `fit`.
 
     Raises
     ------

@@ -16,6 +16,7 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from ..._core._estimators import rollback_on_error
+from ..._core._inherited_docs import inherit_docs
 from ..._core._optional import progress_bar
 from ..._core._sklearn import (
     COUNT,
@@ -29,7 +30,7 @@ from ..._core._typing import RandomState, Texts
 from ...sequences import TokenSequences, check_tokens
 from ...sequences._api import count_missing
 from ...vectors._api import import_gensim
-from .._base import Preprocess, no_tokens_error
+from .._base import Preprocess, SourceDocs, no_tokens_error
 from .._text_streams import Lines, is_stream, refuse_text, text_files
 from ._base import OOV, BaseWordEmbedding
 
@@ -54,20 +55,9 @@ def is_corpus(X):
 class TokenStream:
     """Token lists of a stream, read a few thousand rows at a time.
 
-    If an error occurs in another thread's pass, the pass ends and the error is stored
-    in `error`: gensim's threads would wait forever for the rest of the corpus.
-
-    Parameters
-    ----------
-    X : path-like or iterable of texts or token lists
-    missing : {"raise", "empty"}
-        What to do with missing rows.
-
-    Attributes
-    ----------
-    n_rows, n_tokens, n_missing : int
-        Counts of the latest pass.
-    error : Exception or None
+    `n_rows`, `n_tokens` and `n_missing` count the latest pass. If an error occurs in
+    another thread's pass, the pass ends and the error is stored in `error`: gensim's
+    threads would wait forever for the rest of the corpus.
     """
 
     def __init__(self, X, missing="raise"):
@@ -188,6 +178,7 @@ DOWNSAMPLED = 1e-3  # gensim's default of `sample`
 _FLAG = ["boolean", Options(Integral, {0, 1})]  # gensim's own are 0 and 1
 
 
+@inherit_docs(SourceDocs)
 class Word2VecEmbedding(BaseWordEmbedding):
     """Train word2vec vectors on the training data with gensim.
 
@@ -215,8 +206,10 @@ class Word2VecEmbedding(BaseWordEmbedding):
         Exponent of the word frequencies that noise words are sampled by.
     cbow_mean : bool, default=True
         Average the context vectors instead of adding them (CBOW only).
-    alpha, min_alpha : float, default=0.025, 0.0001
-        Initial and final learning rate.
+    alpha : float, default=0.025
+        Initial learning rate.
+    min_alpha : float, default=0.0001
+        Final learning rate.
     sample : float, default=None
         Frequency above which words are randomly downsampled, 0 for no downsampling.
         None is 0.001, the default of gensim, or 1 / n_words if that is larger: all
@@ -228,9 +221,6 @@ class Word2VecEmbedding(BaseWordEmbedding):
         skip it; the mean is used like a trained vector.
     preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
         Preprocessing of the vectors, learned from the 100,000 most frequent words.
-    missing : {"raise", "empty"}, default="raise"
-        What to do with missing rows (None, NaN, null): raise an error, or treat them as
-        empty sequences. A TokenSequences is used as it is.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial vectors, of downsampling and of noise words.
     n_jobs : int, default=None
@@ -245,12 +235,6 @@ class Word2VecEmbedding(BaseWordEmbedding):
     vectors_ : ndarray of float32, shape (n_words, vector_size)
         Trained vectors before `preprocess`. The training state (output weights, counts)
         is discarded.
-    coverage_ : dict
-        Share of the training data's ``"types"`` and ``"tokens"`` that are known.
-    dims_ : dict of str to int
-        Dimension of the block, by block name.
-    n_missing_ : int
-        Number of missing rows in the data passed to `fit`.
 
     Raises
     ------
