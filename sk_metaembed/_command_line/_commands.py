@@ -7,7 +7,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
 
 try:
@@ -30,22 +29,21 @@ from .._core._optional import progress_bar
 from .._io._atomic import check_parent, file_path
 from .._pipelines import fitted_steps
 from ..inspection import compare_sources
-from ..tables._api import find_kinds, warn_of_unread_values
+from ..tables._api import find_kinds
 from ._read_table import READERS, read_table, read_target, split_suffix
 from ._report import report_html
 from ._summaries import SCORES, columns_frame, learners_frame, shorten, summarize
 from ._suspicious import find_suspicious
 
-_PREDICT_ROWS = 5000
+_PREDICT_ROWS = 100_000  # at a time, which bounds the memory of features
 _MISSING = "empty, NA, None, null or nan"  # as pandas reads text files, among others
-_UNREAD = ".* in fit; .* count as missing"
 
 
 def fit(options):
     """Fit a pipeline on a table; write a model file, and a report if requested."""
     output = _output(options, ".skm")
     report = _report_path(options.report) if options.report else None
-    table = _read_rows(options.table, options.separator)
+    table = _read_rows(options.table, options.separator, options.id)
     left_out = [*options.drop, *options.id]
     if options.groups:
         _check_columns(table, [options.groups], "--groups")
@@ -61,7 +59,7 @@ def fit(options):
         raise ValueError(f"--folds must be at least 2, got {options.folds}.")
     options.task, y = read_target(target, options.task)
     if options.metric:
-        _check_metric(options.metric, options.task, y)
+        get_scorer(options.metric)  # raises ValueError
     _say(f"{len(X):,} rows, {X.shape[1]} columns; {options.task} of {target.name!r}")
     sources = [_source(name) for name in options.sources]
     pipeline = _pipeline(sources, options)
@@ -87,9 +85,9 @@ def fit(options):
             random_state=options.seed,
             verbose=True,
         )
-    ids = _read_ids(options, table)
-    rows = pd.concat([table.drop(columns=ids.columns), ids], axis=1).loc[X.index]
-    page = report_html(pipeline, rows, X, y, comparison, suspicious, vars(options))
+    page = report_html(
+        pipeline, table.loc[X.index], X, y, comparison, suspicious, vars(options)
+    )
     report.write_text(page, encoding="utf-8")
     score = comparison.frame().iloc[-1]
     _say(f"{comparison.metric}: {score['score']:.3f} ± {score['half_width']:.3f}")
@@ -105,13 +103,13 @@ def predict(options):
     encoders = [step for step in fitted_steps(model) if isinstance(step, TableEncoder)]
     # pandas would read "007" as 7 in a file that has no other codes.
     texts = [c.name for each in encoders for c in each.columns_ if c.is_string]
-    table = read_table(options.table, options.separator, texts=texts)
+    table = read_table(options.table, options.separator, texts=[*texts, *options.id])
     columns = list(model.feature_names_in_)
     if not len(table) and not table.shape[1]:  # no records, which name the columns
         table = pd.DataFrame(columns=[*dict.fromkeys([*columns, *options.id])])
     _check_columns(table, columns, options.model)
     _check_columns(table, options.id, "--id")
-    ids = _read_ids(options, table)
+    ids = table[[*dict.fromkeys(options.id)]]
     labels = getattr(model, "classes_", ())
     probabilities = [f"probability_{label}" for label in labels]
     names = ["prediction", *probabilities]
@@ -120,16 +118,13 @@ def predict(options):
             f"--id: predict writes a column named {taken[0]!r} itself. Rename that "
             "column of the table, or leave it out of --id."
         )
-    for encoder in encoders:
-        warn_of_unread_values(encoder, table)
     parts = [pd.DataFrame(columns=names)] * (not len(table))
     starts = range(0, len(table), _PREDICT_ROWS)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", _UNREAD)  # of the whole table, not of parts
-        for start in progress_bar(starts, desc="predict", disable=None):
-            X = table.iloc[start : start + _PREDICT_ROWS][columns]
-            parts.append(pd.DataFrame({"prediction": model.predict(X)}))
-            if hasattr(model, "predict_proba"):
+    for start in progress_bar(starts, desc="predict", disable=None):
+        X = table.iloc[start : start + _PREDICT_ROWS][columns]
+        parts.append(pd.DataFrame({"prediction": model.predict(X)}))
+        if hasattr(model, "predict_proba"):
+            with warnings.catch_warnings(action="ignore"):  # issued by predict
                 parts[-1][probabilities] = model.predict_proba(X)
     result = pd.concat(parts, ignore_index=True)
     pd.concat([ids, result], axis=1).to_csv(output, index=False)
@@ -175,9 +170,9 @@ def _aligned(table):
         yield "  ".join(row).rstrip()
 
 
-def _read_rows(path, separator):
+def _read_rows(path, separator, texts=()):
     """Return the table in a file, or raise ValueError if it has no rows."""
-    table = read_table(path, separator)
+    table = read_table(path, separator, texts=texts)
     if not len(table):
         raise ValueError(f"{path!r} has no rows.")
     return table
@@ -214,15 +209,6 @@ def _group_numbers(column):
     return numbers
 
 
-def _read_ids(options, table):
-    """Return the columns of --id of a table as they are written in its file."""
-    names = [*dict.fromkeys(options.id)]
-    if not names or not len(table):
-        return table[names]
-    with warnings.catch_warnings(action="ignore"):  # of rows: issued before
-        return read_table(options.table, options.separator, as_written=True)[names]
-
-
 def _output(options, suffix):
     """Return the path of --output, by default the name of the table with a suffix."""
     name = split_suffix(options.table)[0] + suffix
@@ -245,19 +231,6 @@ def _report_path(path):
             "--report requires matplotlib: pip install 'sk_metaembed[plot]'."
         ) from error
     return _writable(path, "--report")
-
-
-def _check_metric(metric, task, y):
-    """Raise ValueError unless a metric can score predictions of the target."""
-    dummy = {"classifier": DummyClassifier, "regressor": DummyRegressor}[task]()
-    scorer = get_scorer(metric)  # raises ValueError
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            scorer(dummy.fit(y, y), y, y)
-    except (AttributeError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"--metric: {metric!r} cannot score predictions of this target: {error}"
-        ) from None
 
 
 def _source(name):

@@ -36,14 +36,13 @@ _LARGEST = 2.0**63  # of integers; floats beyond are amounts
 _BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
-def read_table(path, separator=None, *, texts=None, as_written=False):
+def read_table(path, separator=None, *, texts=()):
     """Return the DataFrame in a file, whose suffix determines the format.
 
     `separator` is the name or the character that separates the fields of a CSV file;
-    None detects it. `texts` are columns of CSV files to read as str, by default those
-    with codes such as "007". Integers are exact, also next to missing values. With
-    `as_written`, all fields of CSV files are str, and cells of JSON files are not
-    converted.
+    None detects it. `texts` are columns of text formats whose cells are not converted,
+    as those with codes such as "007" are not. Integers are exact, also next to missing
+    values.
     """
     path = Path(path).expanduser()
     reader = READERS.get(split_suffix(path)[1])
@@ -52,9 +51,9 @@ def read_table(path, separator=None, *, texts=None, as_written=False):
             f"{str(path)!r} is not a table with a known suffix: {', '.join(READERS)}. "
             "Save Excel sheets as CSV UTF-8."
         )
-    options = {} if reader is _read_parquet else {"as_written": as_written}
+    options = {} if reader is _read_parquet else {"texts": {*texts}}
     if reader is _read_csv:
-        options = {**options, "separator": _character(separator), "texts": texts}
+        options["separator"] = _character(separator)
     elif separator is not None:
         raise ValueError(f"--separator is for CSV files, not for {str(path)!r}.")
     try:
@@ -89,13 +88,12 @@ def _character(separator):
     return separator
 
 
-def _read_csv(path, separator=None, texts=None, as_written=False):
+def _read_csv(path, texts, separator):
     if separator is None:
         with _open(path) as file:
             separator = find_separator(list(islice(file, 10 * _SAMPLE_ROWS)))
     with _open(path) as file:
         codes = _check_rows(csv_rows(file, separator), separator)
-    texts = codes if texts is None else texts
     with _open(path) as file:
         return pd.read_csv(
             file,
@@ -103,13 +101,12 @@ def _read_csv(path, separator=None, texts=None, as_written=False):
             index_col=False,
             skipinitialspace=True,
             low_memory=False,
-            dtype=str if as_written else dict.fromkeys(texts, str),
-            na_filter=not as_written,
+            dtype=dict.fromkeys(codes | texts, str),
             dtype_backend="numpy_nullable",  # integers next to missing values are exact
         )
 
 
-def _read_json(path, lines=False, as_written=False):
+def _read_json(path, texts, lines=False):
     # pandas.read_json reads "02134" as a number, and numbers as dates by the name.
     with _open(path) as file:
         text = ",".join(filter(str.strip, file)) if lines else file.read()
@@ -118,16 +115,16 @@ def _read_json(path, lines=False, as_written=False):
     if not isinstance(parts, Iterable) or any(map(np.isscalar, parts)):
         raise ValueError("it has no records, such as [{'a': 1}, {'a': 2}]")
     table = pd.DataFrame(rows, dtype=object)
-    if as_written:
-        return table
-    return table.apply(
-        lambda column: column if _has_long(column) else column.infer_objects()
-    )
+    kept = [
+        str(name) in texts or any(map(_is_long, column))
+        for name, column in table.items()
+    ]
+    return table.astype(table.loc[:, np.logical_not(kept)].infer_objects().dtypes)
 
 
-def _has_long(column):
-    """Return whether cells of a column of objects are integers that floats merge."""
-    return any(type(cell) is int and abs(cell) > _LARGEST_EXACT for cell in column)
+def _is_long(cell):
+    """Return whether a cell is an integer that floats do not tell from others."""
+    return type(cell) is int and abs(cell) > _LARGEST_EXACT
 
 
 def _read_parquet(path):

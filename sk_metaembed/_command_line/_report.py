@@ -36,7 +36,7 @@ _RELIABILITY = {
     "classes": "Rows in five groups by the probability of the predicted class: the "
     "mean probability and the share of rows that are predicted correctly.",
 }
-_NOT_SUSPICIOUS = "<p>No leak of the target, identifier, or copy was found.</p>"
+_NOT_SUSPICIOUS = "<p>No leak of the target and no identifier was found.</p>"
 _WORST = """<p>Predicted by models that have not seen the row. Some of these rows may
 have a wrong target. The error is the difference, or 1 minus the probability of the
 actual class. Rows are numbered from 1, without the header.</p>"""

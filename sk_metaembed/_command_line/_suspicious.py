@@ -1,10 +1,9 @@
-"""What is suspicious in a table: leaks of the target, keys, copies."""
+"""What is suspicious in a table: leaks of the target, and identifiers."""
 
 import numpy as np
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from .._core._errors import plural
 from ..tables._api import plain_features
 
 _LEAK_R2 = 0.98
@@ -15,13 +14,10 @@ _MOST_ROWS = 5000
 _FOLDS = 3
 _FEWEST_ROWS = 30
 _ASK = "Leave it out by --drop if it is not known at the time of a prediction."
-_OF_KIND = {
-    "key": "has another value in each row, as an identifier. Leave it out by --drop or "
-    "--id, unless its order means something",
-    "constant": "has one value, and is not used",
-    "empty": "has no values, and is not used",
-    "duplicate": "equals an earlier column, and is not used",
-}
+_KEY = (
+    "has another value in each row, as an identifier. Leave it out by --drop or --id, "
+    "unless its order means something."
+)
 
 
 def find_suspicious(pipeline, X, y, groups=None):
@@ -32,8 +28,8 @@ def find_suspicious(pipeline, X, y, groups=None):
     found = []
     for column in encoder.columns_:
         name = repr(column.name)
-        if column.kind in _OF_KIND:
-            found.append(f"Column {name} {_OF_KIND[column.kind]}.")
+        if column.kind == "key":
+            found.append(f"Column {name} {_KEY}")
         if column.r2 is not None and column.r2 > _LEAK_R2:
             found.append(
                 f"Column {name} almost determines the target: its strings explain "
@@ -44,7 +40,7 @@ def find_suspicious(pipeline, X, y, groups=None):
                 f"Column {name} alone predicts about as well as all columns: its score "
                 f"is {alone[column.name]:.3f}, the score of all {best:.3f}. {_ASK}"
             )
-    return found + _copies(X, y)
+    return found
 
 
 def _scores_alone(encoder, X, y, is_classifier, groups):
@@ -85,20 +81,3 @@ def _folds(y, is_classifier, has_groups):
         return GroupKFold(_FOLDS)
     is_frequent = is_classifier and np.unique(y, return_counts=True)[1].min() >= _FOLDS
     return (StratifiedKFold if is_frequent else KFold)(_FOLDS)
-
-
-def _copies(X, y):
-    """Return a sentence if rows are equal in all columns."""
-    texts = X.astype(str).set_axis(range(X.shape[1]), axis=1)
-    n_copied = int(texts.duplicated(keep=False).sum())
-    if not n_copied:
-        return []
-    n_equal = int(texts.assign(target=y).duplicated(keep=False).sum())
-    text = f"{plural(n_copied, 'row')} of {len(X):,} have the same values as another"
-    if n_equal < n_copied:
-        text += f", {n_copied - n_equal:,} of them with other targets only"
-    return [
-        f"{text}. If they are copies, remove them: each counts as a row. Rows with "
-        "equal targets are held out together, unless the columns have so few values "
-        "that rows are equal by chance."
-    ]

@@ -3,5 +3,5 @@
 from ._cells import read_cells
 from ._column_format import choose_column_format
 from ._column_reading import read_column
-from ._table_encoder import plain_features, warn_of_unread_values
+from ._table_encoder import plain_features
 from ._table_reader import find_kinds

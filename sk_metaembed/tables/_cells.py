@@ -45,7 +45,7 @@ _ERRORS = """
 #DIVISION/0! #VÄRDEFEL! #REFERENS! #NAMN? #OGILTIGT! #SAKNAS! #SKÄRNINGSPUNKT!
 #ДЕЛ/0! #ЗНАЧ! #ССЫЛКА! #ИМЯ? #ЧИСЛО! #ПУСТО! #Н/Д
 """
-_MISSING = frozenset(
+MISSING = frozenset(
     ["", "#N/A N/A", *f"{_PANDAS} {_TOOLS} {_ERRORS}".split()]
     + [f"Err:{number}" for number in range(501, 541)]  # LibreOffice
     + ["#" * width for width in range(3, 40)]  # a cell that is too narrow
@@ -60,12 +60,7 @@ _ALSO = frozenset(
     # of MySQL, and day 0 of Excel
     + ["0000-00-00", "0000-00-00 00:00:00", "00/00/0000", "1900-01-00", "1/0/1900"]
 )
-_LOWER = _ALSO | {text.casefold() for text in _MISSING}
-
-
-def is_missing_anywhere(text):
-    """Return whether a stripped text marks a missing value in a column of any kind."""
-    return text in _MISSING
+_LOWER = _ALSO | {text.casefold() for text in MISSING}
 
 
 def is_missing_mark(text):
@@ -101,9 +96,6 @@ class Cells:
 
     values: np.ndarray
     notation: str = "text"
-
-    def __len__(self):
-        return len(self.values)
 
 
 def read_cells(column, name=""):
@@ -383,7 +375,7 @@ def _has_text(cell):
 def _clean(text):
     """Return a text as all tools write it, None if it marks a missing value."""
     text = unicodedata.normalize("NFC", text.strip())
-    if is_missing_anywhere(text):
+    if text in MISSING:
         return None
     return _BOOLS.get(text, text)
 

@@ -127,7 +127,8 @@ def fit_column(
     if own.numbers is not None:
         encoder.offset = offset(floats)
         written = _texts(cells)
-        encoder.ambiguous = encoder._check_decimals(written)
+        if written:
+            encoder.ambiguous = encoder._check_decimals(written)
         if not any({*".,"} & {*text} for text in written):
             is_whole = (floats[np.isfinite(floats)] % 1 == 0).all()
             encoder.unshown = ".," if is_whole else ","
@@ -214,10 +215,11 @@ class ColumnEncoder:
                     f"column {self.name!r} had numbers in fit, but has dates, such as "
                     f"{dates[0].astype('datetime64[s]')}. Convert them as in fit."
                 )
-        if own.numbers is not None:
-            self._check_decimals(_texts(cells))
-        if own.dates is not None:
-            self._check_dates(_texts(cells))
+        written = _texts(cells)
+        if written and own.numbers is not None:
+            self._check_decimals(written)
+        if written and own.dates is not None:
+            self._check_dates(written)
         if own.kind in _STRINGS:
             texts = self._restore_codes(texts, cells.notation == "number")
         self._check_notations(notations, texts)

@@ -27,6 +27,7 @@ from ._numbers import (
     are_bounds,
     choose_number_format,
     choose_numbers_inside,
+    may_be_numbers,
     read_numbers,
 )
 from ._times import times_of_day
@@ -168,7 +169,7 @@ def _float_format(start, values, counts, notation):
     like_dates = np.isin(values // 1e6, (19, 20)) | np.isin(values // 1e12, (19, 20))
     like_dates &= notation == "number"
     texts = [*map(number_text, values)] if like_dates.mean() >= 0.99 else []
-    if _are_compact_dates(texts):
+    if texts and _are_compact_dates(texts):
         dates, _ = read_dates(texts, "mdy")
         no_date = np.isnat(dates)
         odd |= zip(values[no_date].tolist(), counts[no_date], strict=True)
@@ -205,7 +206,11 @@ def _string_format(start, values, name):
     sample = values.sample(_SAMPLE)
     long = [text for text in values.texts if len(text) > 15 and text.isdecimal()]
     n_merged = len(long) - len({*map(float, long)})  # as floats
-    if not _are_identifiers(sample) and n_merged <= 0.01 * len(values.texts):
+    if (
+        may_be_numbers(sample.texts)
+        and not _are_identifiers(sample)
+        and n_merged <= 0.01 * len(values.texts)
+    ):
         found = _date_text_format(start, values, sample, name)
         found = found or _number_text_format(start, values, sample)
         if found is not None:
@@ -270,8 +275,8 @@ def _date_text_format(start, values, sample, name):
     if not sample.are_mostly(is_read, 0.8) or not may_be_days_of_years(sample.texts):
         return None
     digits = np.array([text.isdecimal() for text in sample.texts])
-    are_compact = _are_compact_dates([*compress(sample.texts, digits)])
-    if not (are_compact or sample.are_mostly(is_read & ~digits, 0.5)):
+    are_separated = sample.are_mostly(is_read & ~digits, 0.5)
+    if not are_separated and not _are_compact_dates([*compress(sample.texts, digits)]):
         return None
     dates, _ = read_dates(values.texts, order)
     times = times_of_day(dates)
@@ -341,7 +346,7 @@ def _warn_of_odd_cells(column_format, odd, cells, name):
     what = f"not {column_format.noun}" if cells.notation == "text" else what
     n_odd = int(sum(odd.values()))
     warnings.warn(
-        f"{plural(n_odd, 'cell')} of {len(cells)} in the column {name!r} "
+        f"{plural(n_odd, 'cell')} of {len(cells.values)} in the column {name!r} "
         f"{'is' if n_odd == 1 else 'are'} {what}, and treated as missing: {shown}"
         f"{', ...' if len(odd) > 5 else ''}. Correct them, or replace them by missing "
         "values.",

@@ -7,6 +7,7 @@ from calendar import isleap, monthrange
 from collections import Counter
 from contextlib import suppress
 from functools import lru_cache
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -95,13 +96,6 @@ _LATE = 335  # of a year, in December
 _CHINESE = str.maketrans("年月년월時时시分분", "----:::::", "日일秒초")
 _CHINESE_MARKS = re.compile(r"\s*([-:])\s*")
 _MOST_CYCLES = 500  # of 400 years; microseconds reach further
-
-
-def split_numbers(text):
-    """Return the digits and the mark of "5/3/2019", without a time, or "" for each."""
-    short = text.strip() if len(text) <= _LONGEST else ""
-    match = _NUMERIC.fullmatch(_split_time(short)[0])
-    return match.groups() if match else ("", "", "", "")
 
 
 def read_dates(texts, order):
@@ -417,7 +411,9 @@ def _by_order(text):
     There are no orders if a year of four digits is first. A year of two digits is the
     first or the last of three numbers of two digits.
     """
-    first, mark, second, third = split_numbers(text)
+    date = _split_time(text.strip())[0] if len(text) <= _LONGEST else ""
+    match = _NUMERIC.fullmatch(date)
+    first, mark, second, third = match.groups() if match else ("", "", "", "")
     if len(first) > 2 or len(third) < 2:
         return mark, {}
     orders = {"mdy": (second, first, third), "dmy": (first, second, third)}
@@ -510,7 +506,7 @@ def choose_date_format(order, dates, counts):
     counts = np.bincount(places, counts[is_date], len(dates))
     days = date_parts(dates, ["days"])[:, 0]
     if len(days) < _FEWEST:
-        return DateFormat(order, varying_parts(dates))
+        return DateFormat(order, _varying_parts(dates))
     first = np.quantile(days, 0.05, method="higher")
     last = np.quantile(days, 0.95, method="lower")
     distance = np.maximum(first - days, days - last) / (last - first)
@@ -518,7 +514,7 @@ def choose_date_format(order, dates, counts):
     found = np.flatnonzero((distance > _FAR) & repeats)
     found = np.sort(found[np.argsort(-counts[found])][:_MOST_PLACEHOLDERS])
     names = tuple(typed_text(date, "date") for date in dates[found])
-    parts = varying_parts(np.delete(dates, found))
+    parts = _varying_parts(np.delete(dates, found))
     margin = _LIMIT * (last - first)
     return DateFormat(order, parts, names, float(first - margin), float(last + margin))
 
@@ -557,13 +553,11 @@ def placeholder_names(dates, dates_format):
     return names[np.where(moments[order[places]] == dates, order[places], -1)]
 
 
-def varying_parts(dates):
+def _varying_parts(dates):
     """Return the names of the parts in which dates differ, and "days" in any case."""
-    values = date_parts(dates[~np.isnat(dates)], PARTS)
-    varies = [bool(len(column) and np.ptp(column) > 0) for column in values.T]
-    return tuple(
-        part for part, v in zip(PARTS, varies, strict=True) if v or part == "days"
-    )
+    first, *others = PARTS
+    varies = np.ptp(date_parts(dates, others), axis=0) > 0
+    return first, *compress(others, varies)
 
 
 def date_parts(dates, parts):

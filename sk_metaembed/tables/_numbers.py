@@ -104,6 +104,14 @@ class NumberFormat(NamedTuple):
         return self.unit in UNITS and UNITS[self.unit][0] == "duration"
 
 
+def may_be_numbers(texts):
+    """Return whether any text has a digit or is a bool, or all are yes and no."""
+    if any(any(map(str.isnumeric, t)) or t.casefold() in _TRUTH for t in texts):
+        return True
+    words = {plain_text(text).casefold() for text in texts if not is_missing_mark(text)}
+    return words <= _TRUE | _FALSE
+
+
 def are_bounds(texts, numbers):
     """Return whether bounds such as "<40" and ">=40" have the same number."""
     sides = {}
@@ -451,6 +459,8 @@ def choose_numbers_inside(texts, counts):
     has two different values; at most the 8 most frequent ones.
     """
     found = [_find(text) for text in texts]
+    if not any(found):
+        return NumbersInside()
     pairs = list(zip(found, counts, strict=True))
     decimal = choose_decimal((body, n) for row, n in pairs for _, body, _ in row)
     meaning = choose_m((word or "").strip() for row in found for _, _, word in row)

@@ -56,7 +56,11 @@ def fit_ridge(X, codes, targets, folds, weights, penalties):
     """
     n_cells, n_folds, n_targets = X.shape[0], folds.max() + 1, targets.shape[1]
     n_penalties = len(penalties)
-    size, total = cell_sums(codes, targets, folds, weights, n_cells)
+    # The weight and the weighted targets of each cell's rows in each fold.
+    places, length = codes * n_folds + folds, n_cells * n_folds
+    size = np.bincount(places, weights, length).reshape(n_cells, n_folds)
+    total = [np.bincount(places, weights * column, length) for column in targets.T]
+    total = np.stack(total, axis=1).reshape(n_cells, n_folds, n_targets)
     mean = _means(total.sum(axis=(0, 1)), size.sum())
     others = size.sum(axis=1, keepdims=True) - size
     sums = total.sum(axis=1, keepdims=True) - total
@@ -84,19 +88,6 @@ def fit_ridge(X, codes, targets, folds, weights, penalties):
     spread = weights @ np.square(targets - mean).sum(axis=1)
     r2 = 1 - losses[best] / spread if spread > 0 else 0.0
     return RidgeFit(coef, mean, held_out[:, best], float(r2))
-
-
-def cell_sums(codes, targets, folds, weights, n_cells):
-    """Return the weight and the weighted targets of each cell's rows in each fold.
-
-    They have shape (n_cells, n_folds) and (n_cells, n_folds, n_targets).
-    """
-    n_folds = folds.max() + 1
-    places = codes * n_folds + folds
-    length = n_cells * n_folds
-    size = np.bincount(places, weights, length).reshape(n_cells, n_folds)
-    total = [np.bincount(places, weights * column, length) for column in targets.T]
-    return size, np.stack(total, axis=1).reshape(n_cells, n_folds, -1)
 
 
 def conjugate_gradients(X, weights, right, penalties):

@@ -392,12 +392,6 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         }
 
 
-def warn_of_unread_values(encoder, X):
-    """Issue the warnings of `transform` without encoding the table."""
-    for of_column, cells in encoder._by_column(X):
-        of_column.read(cells)
-
-
 def plain_features(encoder, X):
     """Return the features by column, without strings that n-grams or sources encode."""
     pairs = zip(encoder.columns_, encoder._by_column(X), strict=True)

@@ -40,7 +40,7 @@ from ..sequences import (
 )
 from ..sequences._api import check_cells, distinct_cells, read_columns
 from ..sources import EmbeddingUnion, LSAEmbedding, make_embedding_union
-from ._cells import is_missing_anywhere
+from ._cells import MISSING
 
 
 def named_sources(sources: Sequence[Any] | None) -> Any:
@@ -560,7 +560,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
 def _is_marked(cell):
     """Return whether a cell is a text that tools write for a missing value."""
     text = cell.strip() if isinstance(cell, str) else ""
-    return text != "" and is_missing_anywhere(text)
+    return text != "" and text in MISSING
 
 
 def _fit_encoder(encoder, cells, y, method):
