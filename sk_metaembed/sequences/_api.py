@@ -1,7 +1,6 @@
 """Names that other subpackages may use, in addition to the public ones."""
 
 from ._block import LEVELS, block_of_table
-from ._columns import distinct_cells, read_columns, refuse_other_rows, rows_of_cells
 from ._equal_rows import equal_rows, find_copies
 from ._html import display_word
 from ._mixins import (
@@ -41,4 +40,12 @@ from ._tags import (
     tags_to_spans,
 )
 from ._token_sequences import token_columns, tokens_from_unchecked
-from ._validation import check_cells, count_missing, read_rows
+from ._validation import (
+    check_cells,
+    count_missing,
+    distinct_cells,
+    read_columns,
+    read_rows,
+    refuse_other_rows,
+    rows_of_cells,
+)

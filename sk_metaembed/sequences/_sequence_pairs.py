@@ -8,12 +8,11 @@ import numpy as np
 
 from .._core._errors import plural, prefix_errors, short_repr
 from .._core._frames import pandas_index, plain_container, read_frame
-from ._columns import refuse_other_rows, row_cells
 from ._embedded_sequences import EmbeddedSequences
 from ._html import pairs_html
 from ._indexing import Rows
 from ._token_sequences import RowInfo, TokenSequences
-from ._validation import check_cells
+from ._validation import check_cells, refuse_other_rows, row_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Validation of texts and token sequences, with errors that name the row.
+"""Validation of texts, token lists and columns of them; errors name the row.
 
 scikit-learn's ``check_array`` is not used, because it is made for numbers: it converts
 token lists of equal length to a matrix, and accepts None and integers as text.
@@ -15,9 +15,10 @@ from typing import Literal
 
 import numpy as np
 
-from .._core._errors import short_repr
+from .._core._errors import plural, short_repr
 from .._core._frames import (
     as_list,
+    column_names,
     is_missing,
     pandas_index,
     plain_container,
@@ -32,6 +33,7 @@ from ._row_errors import (
     TEXT_OR_TOKENS,
     TOKEN_LIST,
     is_token_list,
+    kind,
     plain_tokens,
     row_error,
 )
@@ -44,13 +46,18 @@ _ALLOWED = (
     "Allowed are a list, tuple, array, generator, or a pandas or polars Series or "
     "one-column DataFrame, of str or of lists of str; or a TokenSequences"
 )
+_ALLOWED_COLUMNS = (
+    "Allowed are a pandas or polars DataFrame, an Arrow table, an array of shape "
+    "(n_rows, n_columns) or a list of rows, whose cells are str or lists of str; or "
+    "one column of str as a list, array or Series"
+)
 
 
 def refuse_other_input(X, allowed=_ALLOWED):
     """Raise a TypeError for anything but a collection of rows, such as a dict."""
     if isinstance(X, str | bytes | os.PathLike):
         is_path = isinstance(X, os.PathLike)
-        kind = "path" if is_path else f"single {type(X).__name__}"
+        received = "path" if is_path else f"single {type(X).__name__}"
         remedy = "" if is_path else " Put it in a list: [text]."
         if str(X).endswith((".npz", ".npy")):
             remedy += (
@@ -63,7 +70,7 @@ def refuse_other_input(X, allowed=_ALLOWED):
                 "pathlib.Path(...).read_text().splitlines()."
             )
         raise TypeError(
-            f"expected a collection of rows, got a {kind}: {short_repr(X)}.{remedy} "
+            f"expected a collection of rows, got a {received}: {short_repr(X)}.{remedy} "
             f"{allowed}."
         )
     is_rows = isinstance(X, Iterable) or hasattr(X, "columns")  # an Arrow table
@@ -314,3 +321,91 @@ def _warn_of_pairs(rows):
 def count_missing(rows):
     """Return the number of missing rows of a TokenSequences or RowInfo."""
     return 0 if rows.missing is None else int(rows.missing.sum())
+
+
+def refuse_other_rows(X, *, rows, allowed):
+    """Raise a TypeError for containers and anything but a collection of rows."""
+    if isinstance(X, TokenSequences | EmbeddedSequences):
+        raise TypeError(
+            f"this step takes {rows}, got single sequences: {X!r}. {allowed}."
+        )
+    refuse_other_input(X, allowed)
+    if hasattr(X, "tocsr"):
+        raise TypeError(f"got {type(X).__name__}, a sparse matrix. {allowed}.")
+
+
+def row_cells(row, i, *, expected, allowed):
+    """Return row i of a list of rows as a sequence, or raise if it is a single value.
+
+    `expected` says what a row is, and how many cells it has.
+    """
+    if is_token_list(row):
+        return row.to_list() if hasattr(row, "to_list") else row
+    remedy = "; convert records by pandas.DataFrame" * isinstance(row, Mapping)
+    raise TypeError(
+        f"row {i} is {kind(row)} ({short_repr(row)}), not {expected}. "
+        f"{allowed}{remedy}."
+    )
+
+
+def distinct_cells(cells):
+    """Return the distinct texts or token lists, and each cell's place among them."""
+    keys = [cell if isinstance(cell, str) else tuple(cell) for cell in cells]
+    distinct = dict(zip(keys, cells, strict=True))
+    numbers = dict(zip(distinct, range(len(distinct)), strict=True))
+    return list(distinct.values()), np.array([numbers[key] for key in keys], np.int64)
+
+
+def read_columns(X):
+    """Return columns of texts or token lists as lists, unchecked, and their names.
+
+    Parameters
+    ----------
+    X : DataFrame, Arrow table, array, iterable of rows, Series, or iterable of str
+        One or several columns.
+
+    Returns
+    -------
+    columns : list of list
+    names : list of str, or None
+        None if X does not name all of its columns by str.
+
+    Raises
+    ------
+    TypeError
+        If X is not a collection of rows.
+    ValueError
+        If rows have different numbers of cells, or X has three dimensions.
+    """
+    refuse_other_rows(X, rows="columns of texts", allowed=_ALLOWED_COLUMNS)
+    if hasattr(X, "columns") and hasattr(X, "shape"):
+        return read_frame(X), column_names(X)
+    n_dimensions = getattr(X, "ndim", 1)
+    if n_dimensions == 2:
+        return read_frame(X), None
+    if n_dimensions != 1:
+        raise ValueError(f"got an array of shape {X.shape}. {_ALLOWED_COLUMNS}.")
+    rows = as_list(X)
+    # A Series or Arrow array is one column, also of token lists.
+    if hasattr(X, "to_list") or hasattr(X, "to_pylist"):
+        name = getattr(X, "name", None)
+        return [rows], [name] if isinstance(name, str) and name else None
+    if isinstance(first_present(rows)[1], str):
+        return [rows], None
+    return [list(column) for column in zip(*rows_of_cells(rows), strict=True)], None
+
+
+def rows_of_cells(rows, allowed=_ALLOWED_COLUMNS):
+    """Return rows as sequences of equal length, or raise for the first that is not."""
+    rows = [
+        row_cells(row, i, expected="a row of cells", allowed=allowed)
+        for i, row in enumerate(rows)
+    ]
+    for i, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ValueError(
+                f"row {i} has {plural(len(row), 'cell')}, but row 0 has "
+                f"{len(rows[0])}, one per column. For a single column of token lists "
+                "pass a Series, or a DataFrame of one column."
+            )
+    return rows
