@@ -35,7 +35,7 @@ BELOW = {
 LAYERS = {
     "dynamic": (
         # Without torch.
-        "_ridge _standardization _inputs",
+        "_inputs",
         "_linear_model",
         "_batches",
         "_encoders _network _crf",

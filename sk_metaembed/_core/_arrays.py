@@ -17,6 +17,7 @@ _SPANS = 1 << 16  # bytes gathered at once
 # A vector that is this many times as long as the others would determine means and
 # variances alone. Fewer rows are not compared.
 _LONG, _FEW_ROWS = 300, 10
+_ROWS_PER_PART = 4096  # of which means and variances are summed at a time
 
 
 def read_only(array):
@@ -192,6 +193,47 @@ def warn_of_long(name, rows):
         UserWarning,
         stacklevel=3,
     )
+
+
+def standardization(at, rows, weights=None, name=None):
+    """Return mean and inverse standard deviation of some rows of vectors.
+
+    Arrays of float32, shape (dim,). The inverse is 0 for dimensions that vary by
+    rounding at most: nothing is learned about them, so they must not distinguish new
+    rows. Vectors far longer than 99% of all do not count, because the others would
+    become equal.
+
+    Parameters
+    ----------
+    at : callable
+        Returns the vectors of some rows.
+    rows : ndarray of int
+    weights : ndarray of shape (n_rows,), default=None
+    name : str, default=None
+        Of the block, for a warning about far longer vectors; None for no warning.
+    """
+    if len(rows) == 0:
+        return np.zeros((2, at(rows).shape[1]), np.float32)
+    # Two passes over all rows would read a memory-mapped block twice.
+    sample = at(rows[:: len(rows) // _ROWS_PER_PART + 1])
+    norms = row_norms(sample)
+    limit = length_limit(norms)
+    shift = sample[norms <= limit][0].astype(np.float64)
+    counted = np.ones(len(rows)) if weights is None else weights.astype(np.float64)
+    total = square = 0.0
+    for start in range(0, len(rows), _ROWS_PER_PART):
+        part = slice(start, start + _ROWS_PER_PART)
+        values, own = at(rows[part]), counted[part]
+        own[row_norms(values) > limit] = 0
+        values = values - shift
+        total, square = total + own @ values, square + own @ np.square(values)
+    if name is not None and not counted.all():
+        warn_of_long(name, rows[counted == 0])
+    mean = total / counted.sum()
+    variance = np.maximum(square / counted.sum() - np.square(mean), 0)
+    mean, std = mean + shift, np.sqrt(variance)
+    std[vary_by_rounding(mean, std)] = np.inf
+    return np.stack([mean, 1 / std]).astype(np.float32)
 
 
 def offsets_of(lengths):

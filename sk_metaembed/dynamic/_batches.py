@@ -9,36 +9,30 @@ never reads a number from it: this would stall a GPU and break compiled graphs.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from .._core._arrays import gather_index
+from .._core._arrays import gather_index, standardization
 from .._training._device import fits, send
 from ..sequences import SequencePairs
 from ..sequences._api import LEVELS
 from ._inputs import tokens_and_blocks
-from ._standardization import standardization
 
 
-class _Writable:
-    """The memory of an array, exposed as writable."""
+def tensor_of(array):
+    """Return a tensor on the memory of a read-only array, which must not be written.
 
-    def __init__(self, array):
-        self._array = array
-        data = (array.__array_interface__["data"][0], False)
-        self.__array_interface__ = {**array.__array_interface__, "data": data}
-
-
-def as_writable(array):
-    """Return an array on the same memory that is marked writable.
-
-    The arrays of the containers are read-only, which torch does not support: it warns
-    and wraps them. The caller must not write.
+    torch warns of read-only arrays, so the tensor is made of a view that is writable.
     """
-    return np.asarray(_Writable(np.ascontiguousarray(array)))
+    array = np.ascontiguousarray(array)
+    interface = array.__array_interface__
+    interface["data"] = interface["data"][0], False
+    view = SimpleNamespace(array=array, __array_interface__=interface)
+    return torch.from_numpy(np.asarray(view))
 
 
 # Enough tokens to fill a matrix product, few enough to stay in a laptop's memory.
@@ -119,12 +113,15 @@ class Grid:
         The number of tokens that some source knows.
     unknown : bool tensor of shape (n_tokens,) or None
         The tokens that no source knows; None if there are none.
+    longest : int
+        The number of tokens of the longest sequence.
     """
 
     lengths: torch.Tensor
     segments: torch.Tensor
     n_known: torch.Tensor
     unknown: torch.Tensor | None
+    longest: int
     _lengths: np.ndarray
     _send: Callable
 
@@ -145,12 +142,7 @@ class Grid:
             n_known = np.bincount(segments[known], minlength=len(lengths))
             known = send(~known)
         parts = [send(part) for part in (lengths, segments, n_known)]
-        return cls(*parts, known, lengths, send)
-
-    @property
-    def longest(self):
-        """Number of tokens of the longest sequence."""
-        return int(self._lengths.max(initial=0))
+        return cls(*parts, known, int(lengths.max(initial=0)), lengths, send)
 
     @cached_property
     def steps(self):
@@ -233,11 +225,6 @@ class Batch:
 
     def __len__(self):
         return len(self.rows)
-
-    @property
-    def shares_rows(self):
-        """Whether every source has the same rows, so that mixing is done per row."""
-        return all(index is self.index[0] for index in self.index)
 
     def completed(self, vectors):
         """Return the batch with the (values, known) of trainable sources."""
@@ -341,8 +328,8 @@ class SequenceData:
         if block.level == "token" or not fits(block.values, self.device):
             return None
         return (
-            torch.from_numpy(as_writable(block.values)).to(self.device),
-            torch.from_numpy(as_writable(block.known)).to(self.device),
+            tensor_of(block.values).to(self.device),
+            tensor_of(block.known).to(self.device),
         )
 
     def _sequences(self, rows):
@@ -470,20 +457,23 @@ class SequenceData:
             "token": gather_index(self.offsets, sequences)[0],
         }
         used["type"] = np.unique(self.codes[used["token"]])
-        rows_of = [(block, used[block.level]) for block in self.blocks]
-        return [standardization(each, rows[each.known[rows]]) for each, rows in rows_of]
+        return [
+            standardization(block._at, rows[block.known[rows]], name=block.name)
+            for block in self.blocks
+            for rows in [used[block.level]]
+        ]
 
     def known_at(self, level):
         """Return which types, tokens or sequences any source knows."""
-        known = [
-            self._spread(block.known, block.level, self.codes, level)
-            for block in self.blocks
-        ]
+        parts = [(block.known, block.level, self.codes) for block in self.blocks]
         for pieces, levels, codes in self.trainable_inputs:
-            known += [
-                self._spread(pieces.known[own], own, codes, level) for own in levels
-            ]
-        return np.logical_or.reduce(known)
+            parts += [(pieces.known[own], own, codes) for own in levels]
+        masks = []
+        for known, own, codes in parts:
+            if own != level:  # `level` is finer
+                known = known[self.tokens.segment_ids() if own == "sequence" else codes]
+            masks.append(known)
+        return np.logical_or.reduce(masks)
 
     def known_sequences(self):
         """Return which sequences have a token or vector that some source knows."""
@@ -491,13 +481,6 @@ class SequenceData:
             return self.known_at("sequence")
         rows = self.tokens.segment_ids()[self.known_at("token")]
         return np.bincount(rows, minlength=len(self.tokens)) > 0
-
-    def _spread(self, known, known_level, codes, level):
-        """Return the known rows of a level as those of the same or a finer level."""
-        if known_level == level:
-            return known
-        is_sequence = known_level == "sequence"
-        return known[self.tokens.segment_ids() if is_sequence else codes]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,19 +1,23 @@
-"""A linear model of mean vectors and n-grams, with which a network is averaged.
+r"""A linear model of mean vectors and n-grams, with which a network is averaged.
 
 Its leave-one-out R2, which ridge regression computes exactly, measures how noisy the
 targets are. The weight decay of the network and the share of this model in the outputs
 depend on it.
+
+In the ridge regression, weights w of the rows sum to 1, and features x and columns y
+have their weighted means subtracted. The coefficients minimize
+:math:`\sum_i w_i (y_i - B^\top x_i)^2 + \lambda |B|^2`.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+from scipy.sparse import csr_array
 
-from .._core._arrays import normalize_rows, row_product
-from ..pooling._api import sequence_blocks
+from .._core._arrays import normalize_rows, row_product, standardization
 from ..sequences._api import folds_case, learn_ngrams, ngram_weights, without_case
 from ._inputs import tokens_and_blocks
-from ._ridge import leave_one_out, merged_copies, ridge
-from ._standardization import standardization
 
 # The maximum numbers of rows that choose the penalty and the share of words, of rows of
 # the fit, and of n-grams per length.
@@ -26,6 +30,10 @@ _PENALTIES = np.logspace(-4, 1, 16)
 _MAX_SCALE = 60
 _MAX_NUMBERS = 20_000_000  # in the columns of the fit
 _CHUNK = 16_384
+# In the ridge regression.
+_TOLERANCE, _MAX_ITERATIONS = 1e-6, 200
+_ROUNDING, _EQUAL = 1e-6, 1e-5
+_TINY = np.finfo(np.float64).tiny
 # Chosen on development parts by `benchmarks/dynamic_defaults.py`.
 CLEAR, MANY_ROWS, MANY_OUTPUTS = 0.7, 400, 7
 
@@ -59,7 +67,8 @@ class LinearModel:
         data = _Rows(X, codes, weights, rows, target)
         self._standards = data.standards
         self._folds_case = folds_case(data.tokens)
-        tokens = self._without_case(data.tokens.compact())
+        tokens = data.tokens.compact()
+        tokens = without_case(tokens) if self._folds_case else tokens
         ngrams = [learn_ngrams(tokens, length, _MAX_WORDS) for length in _NGRAM_LENGTHS]
         chosen = tokens[data.chosen]
         features = [_products(ngram_weights(chosen, each)) for each in ngrams]
@@ -85,8 +94,8 @@ class LinearModel:
             own = data.products if data.standards else products[1 + i]
             self._r2_of_copies = data.r2_of_copies(own)
         columns, weights, n_rows = data.columns, data.weights, len(data.columns)
-        offset = _outputs_of_means(weights @ columns, n_rows, target)
-        scale = calibrated_scale(best.decisions, offset, *targets, target)
+        means = weights @ columns
+        offset, scale = calibration(best.decisions, *targets, means, n_rows, target)
         factors = (1 - share) ** 0.5, share**0.5
         scaled = [part * np.float32(f) for part, f in zip(parts, factors, strict=True)]
         # The best penalty of a sum over rows does not depend on their number.
@@ -95,9 +104,6 @@ class LinearModel:
         pairs = zip(coefs, factors, strict=True)
         self._of_vectors, self._of_words = (scale * f * own for own, f in pairs)
         self._intercepts = offset + scale * intercepts
-
-    def _without_case(self, tokens):
-        return without_case(tokens) if self._folds_case else tokens
 
     def weight_decay(self, target):
         """Return the weight decay for a network of the target."""
@@ -119,13 +125,14 @@ class LinearModel:
 
     def outputs(self, X):
         """Return outputs on the scale of a network's, (n_rows, n_outputs)."""
-        words = ngram_weights(self._without_case(tokens_and_blocks(X)[0]), self._words)
-        outputs = self._intercepts + words @ self._of_words
+        tokens = tokens_and_blocks(X)[0]
+        tokens = without_case(tokens) if self._folds_case else tokens
+        outputs = self._intercepts + ngram_weights(tokens, self._words) @ self._of_words
         if not self._standards:
             return outputs
         for start in range(0, len(X), _CHUNK):  # vectors of all rows can be large
             rows = slice(start, start + _CHUNK)
-            vectors = _mean_vectors(sequence_blocks(X[rows]), self._standards)
+            vectors = _unit_vectors(sequence_means(X[rows]), self._standards)
             outputs[rows] += row_product(vectors, self._of_vectors)
         return outputs
 
@@ -149,16 +156,15 @@ class _Rows:
         rows = _subsample(rows, min(MAX_ROWS_OF_FIT, _MAX_NUMBERS // target.n_outputs))
         X, self.columns = X[rows], target.as_columns(codes[rows]).astype(np.float64)
         self.weights = weights[rows] / weights[rows].sum(dtype=np.float64)
-        self.tokens, blocks = tokens_and_blocks(X)
-        blocks = sequence_blocks(X) if blocks else []
+        self.tokens, means = tokens_and_blocks(X)[0], sequence_means(X)
         self.standards = [
-            standardization(block, known, self.weights[known])
-            for block in blocks
-            for known in [np.flatnonzero(block.known)]
+            standardization(values.__getitem__, rows, self.weights[rows])
+            for values, known in means
+            for rows in [np.flatnonzero(known)]
         ]
         self.vectors = np.zeros((len(rows), 0), dtype=np.float32)
-        if blocks:
-            self.vectors = _mean_vectors(blocks, self.standards)
+        if means:
+            self.vectors = _unit_vectors(means, self.standards)
         self.chosen = _subsample(np.arange(len(rows)), MAX_ROWS)
         self.products = _products(self.vectors[self.chosen])
         weights = self.weights[self.chosen]
@@ -169,26 +175,53 @@ class _Rows:
         return leave_one_out(products, *self.chosen_targets, _PENALTIES).r2
 
 
-def _mean_vectors(blocks, standards):
+def sequence_means(X):
+    """Return (means, known) of the sequences for each block of X.
+
+    A mean is that of the known words, float32 (n_sequences, dim), and a sequence is
+    known, (n_sequences,), if one of its words is.
+    """
+    tokens, blocks = tokens_and_blocks(X)
+    means = []
+    for block in blocks:
+        if block.level == "sequence":
+            means.append((block.values, block.known))
+            continue
+        is_type = block.level == "type"
+        columns = tokens.codes if is_type else np.arange(tokens.n_tokens)
+        weights = block.known[columns].astype(np.float32)
+        shape = len(tokens), block.n_rows
+        words = csr_array((weights, columns, tokens.offsets), shape=shape)
+        n_known = words.sum(axis=1)
+        # Divided before the sums, which could otherwise exceed float32.
+        words.data /= np.repeat(np.maximum(n_known, 1), tokens.lengths)
+        means.append((words @ block.values, n_known > 0))
+    return means
+
+
+def _unit_vectors(means, standards):
     """Return the concatenated unit vectors of all sources, standardized before.
 
-    A row has unit length if every source knows a word of its sequence.
+    `means` are those of `sequence_means`. A row has unit length if every source knows a
+    word of its sequence.
     """
     rows = []
-    for block, (mean, factor) in zip(blocks, standards, strict=True):
-        standardized = (block.values - mean) * factor
-        standardized[~block.known] = 0
+    for (values, known), (mean, factor) in zip(means, standards, strict=True):
+        standardized = (values - mean) * factor
+        standardized[~known] = 0
         rows.append(normalize_rows(standardized))
     return np.hstack(rows) / np.float32(len(rows) ** 0.5)
 
 
-def calibrated_scale(decisions, offset, columns, weights, target):
-    """Return the factor that makes decisions outputs of a target, 1 for numbers.
+def calibration(decisions, columns, weights, means, n_rows, target):
+    """Return the offset and the factor with which decisions are outputs of a target.
 
-    For labels and label sets, it minimizes the log loss, summed over columns.
+    The offset is the output for the means of all rows. For labels and label sets, the
+    factor minimizes the log loss, summed over columns; it is 1 for numbers.
     """
     if not target.is_classification:
-        return 1.0
+        return means, 1.0
+    offset = target.link(means.clip(0.5 / n_rows, 1 - 0.5 / n_rows))
 
     def log_loss(scale):
         chances = target.probabilities(offset + scale * decisions).clip(1e-12, 1)
@@ -197,14 +230,7 @@ def calibrated_scale(decisions, offset, columns, weights, target):
         return -weights @ likelihoods.sum(axis=1)
 
     bounds = 0, _MAX_SCALE
-    return minimize_scalar(log_loss, bounds=bounds, method="bounded").x
-
-
-def _outputs_of_means(means, n_rows, target):
-    """Return the outputs of a target for the means of its columns."""
-    if not target.is_classification:
-        return means
-    return target.link(means.clip(0.5 / n_rows, 1 - 0.5 / n_rows))
+    return offset, minimize_scalar(log_loss, bounds=bounds, method="bounded").x
 
 
 def _noise(r2):
@@ -226,3 +252,147 @@ def _subsample(rows, n):
     if len(rows) <= n:
         return rows
     return rows[np.sort(np.random.RandomState(0).permutation(len(rows))[:n])]
+
+
+class LeaveOneOut(NamedTuple):
+    """Predictions of each row by the ridge regression on the others.
+
+    Attributes
+    ----------
+    r2 : float
+        Computed over all columns, relative to the mean of the other rows; 0 if the
+        columns do not vary.
+    penalty : float
+        The best of the given ones.
+    decisions : ndarray of shape (n_rows, n_outputs)
+        Predictions minus the mean of all rows.
+    """
+
+    r2: float
+    penalty: float
+    decisions: np.ndarray
+
+
+def leave_one_out(products, columns, weights, penalties):
+    """Return the exact `LeaveOneOut` predictions with the best penalty.
+
+    Parameters
+    ----------
+    products : ndarray of shape (n_rows, n_rows)
+        Dot products of the rows' features, without centering.
+    columns : ndarray of shape (n_rows, n_outputs)
+    weights : ndarray of shape (n_rows,)
+        Positive, with the sum 1.
+    penalties : sequence of float
+        Relative to the sum of the squares of the centered features.
+    """
+    root = np.sqrt(weights)[:, None]
+    means = products @ weights
+    centered = products - means - means[:, None] + weights @ means
+    values, axes = np.linalg.eigh(root * centered * root.T)
+    values = values.clip(0)
+    # Smaller sums of squares are rounding errors.
+    least = max(_ROUNDING * (weights @ products.diagonal()), _TINY)
+    penalties = np.multiply(penalties, max(values.sum(), least))
+    Y = root * (columns - weights @ columns)
+    squares, projected = np.square(axes), axes.T @ Y
+
+    def errors(shrinkage):
+        # A row's residual without itself is its residual divided by 1 - leverage.
+        rest = (1 - weights - squares @ shrinkage).clip(1e-9)
+        residuals = Y - axes @ (shrinkage[:, None] * projected)
+        return residuals / rest[:, None]
+
+    all_errors = [errors(values / (values + penalty)) for penalty in penalties]
+    sums = [np.square(each).sum() for each in all_errors]
+    best, total = int(np.argmin(sums)), np.square(errors(0 * values)).sum()
+    r2 = 0.0 if np.square(Y).sum() < 1e-12 else 1 - sums[best] / total
+    return LeaveOneOut(r2, penalties[best], (Y - all_errors[best]) / root)
+
+
+def merged_copies(columns, weights, products):
+    """Return one row for all copies of it, with their mean columns and sum of weights.
+
+    Otherwise the columns of a row that is left out would be known from its copy.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_rows, n_outputs)
+    weights : ndarray of shape (n_rows,)
+    products : list of ndarray of shape (n_rows, n_rows)
+        Dot products of the rows in each part of the features. Rows that are equal in
+        all parts are copies.
+
+    Returns
+    -------
+    columns, weights, products
+    """
+    gram = sum(products)
+    squares = gram.diagonal()
+    sums = squares + squares[:, None]
+    is_equal = sums - 2 * gram <= _EQUAL * sums
+    first, group = np.unique(is_equal.argmax(axis=1), return_inverse=True)
+    members = (group == np.arange(len(first))[:, None]) * weights
+    weights = members.sum(axis=1)
+    columns = members @ columns / weights[:, None]
+    return columns, weights, [each[np.ix_(first, first)] for each in products]
+
+
+def ridge(parts, columns, weights, penalty):
+    """Return the coefficients of each part, and intercepts, for centered columns.
+
+    Solved by conjugate gradients, so that sparse parts stay sparse.
+
+    Parameters
+    ----------
+    parts : list of ndarray or CSR array of shape (n_rows, n_features)
+        Features side by side.
+    columns : ndarray of shape (n_rows, n_outputs)
+    weights : ndarray of shape (n_rows,)
+        Positive, with the sum 1.
+    penalty : float
+    """
+    ends = np.cumsum([part.shape[1] for part in parts])
+
+    # A product of float32 with float64 would copy the features each time.
+    dtype = parts[0].dtype
+
+    def weighted_sums(rows):
+        rows = (weights[:, None] * rows).astype(dtype)
+        return np.concatenate([part.T @ rows for part in parts])
+
+    def values(coefs):
+        pairs = zip(parts, np.split(coefs.astype(dtype), ends[:-1]), strict=True)
+        rows = sum(part @ own for part, own in pairs)
+        return rows - weights @ rows
+
+    def equations(coefs):
+        return weighted_sums(values(coefs)) + penalty * coefs
+
+    coefs = conjugate_gradients(equations, weighted_sums(columns - weights @ columns))
+    means = weighted_sums(np.ones((len(weights), 1)))[:, 0]
+    return np.split(coefs, ends[:-1]), -means @ coefs
+
+
+def conjugate_gradients(product, right):
+    """Solve the positive definite equations of each column of the right-hand side.
+
+    Parameters
+    ----------
+    product : callable
+        Returns the product of the matrix with an array like `right`.
+    right : ndarray of shape (n_equations, n_columns)
+    """
+    solution, residual, direction = np.zeros_like(right), right, right
+    square = np.square(right).sum(axis=0)
+    enough = _TOLERANCE**2 * square
+    for _ in range(_MAX_ITERATIONS):
+        if (square <= enough).all():
+            break
+        image = product(direction)
+        step = square / np.maximum((direction * image).sum(axis=0), _TINY)
+        solution = solution + step * direction
+        residual = residual - step * image
+        last, square = square, np.square(residual).sum(axis=0)
+        direction = residual + square / np.maximum(last, _TINY) * direction
+    return solution

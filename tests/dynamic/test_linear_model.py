@@ -26,9 +26,12 @@ from sk_metaembed import (
 )
 from sk_metaembed._targets import LabelTarget, MultilabelTarget, NumberTarget
 from sk_metaembed.dynamic import _linear_model
-from sk_metaembed.dynamic._linear_model import LinearModel
-from sk_metaembed.dynamic._ridge import leave_one_out, merged_copies, ridge
-from sk_metaembed.dynamic._standardization import standardization
+from sk_metaembed.dynamic._linear_model import (
+    LinearModel,
+    leave_one_out,
+    merged_copies,
+    ridge,
+)
 
 QUICK = {"projection_dim": 4, "hidden_dims": (), "max_epochs": 1, "random_state": 0}
 
@@ -242,22 +245,6 @@ def test_a_far_longer_vector_changes_others_little_and_is_named(length, row):
     net = DynamicMetaClassifier(**options, train_options={"linear_share": 0})
     with pytest.warns(UserWarning, match=f"'a': 1 vector longer .* in row {row} of"):
         assert net.fit(far, clear).score(X, clear) > 0.9
-
-
-def test_a_length_that_many_vectors_have_is_no_reason_to_leave_them_out(recwarn):
-    lengths = np.repeat([1.0, 1e6, 0], [15, 5, 200])
-    block = Block("a", lengths[:, None], "sequence")
-    mean, factor = standardization(block, np.arange(220))
-    np.testing.assert_allclose(mean, lengths.mean(), rtol=1e-6)
-    np.testing.assert_allclose(factor, 1 / lengths.std(), rtol=1e-6)
-    assert not recwarn
-
-
-def test_dimensions_have_units_but_not_those_of_rounding_errors():
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(50, 4)) * [1, 1e-9, 1e-16, 1e-7] + [0, 0, 0, 1]
-    factor = standardization(Block("a", values, "sequence"), np.arange(50))[1]
-    assert (factor > 0).tolist() == [True, True, False, False]
 
 
 @pytest.mark.parametrize("n_rows", [1, 5])
