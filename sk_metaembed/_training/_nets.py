@@ -1,10 +1,9 @@
-"""Nets of skorch: epochs, callbacks, tasks of scikit-learn's callbacks, saved state.
+"""Nets of skorch: epochs, callbacks, saved state.
 
 This module imports skorch and torch, so it must be imported inside functions.
 """
 
 import json
-from contextlib import contextmanager
 
 import torch
 from sklearn.base import clone
@@ -12,7 +11,6 @@ from skorch.callbacks import Callback
 from skorch.helper import predefined_split
 from skorch.history import History
 
-from .._core._estimators import fit_task
 from ._minimize import flush_denormals
 from ._random import local_generators, swap_default_generators
 
@@ -20,29 +18,50 @@ _PARTS = ("module", "criterion")
 _FLUSH_INTERVAL = 100  # steps
 
 
-@contextmanager
-def reported_fit(estimator, X, y, epochs):
-    """Report a fit to scikit-learn's callbacks; yield a skorch callback of epochs."""
-    with fit_task(estimator, X, y, epochs) as context:
-        yield FitTaskReporter(estimator, context, X, y)
-
-
-def run_epochs(net, callbacks, train_set, valid_set, epochs):
+def run_epochs(net, callbacks, train_set, valid_set, n_epochs, *, context, task):
     """Train an initialized net with all of its (name, callback) pairs, in their order.
 
-    Afterwards the net has its own callbacks again: others may hold data and estimators,
-    which must not be pickled with the net.
+    Each epoch is skorch's and a task of scikit-learn's callbacks, which may request to
+    stop. Early stopping and Ctrl-C end training too, and the net is kept. Afterwards
+    the net has its own callbacks again: others may hold data and estimators, which must
+    not be pickled with the net.
+
+    Parameters
+    ----------
+    net : skorch.NeuralNet
+    callbacks : list of (str, skorch callback)
+    train_set, valid_set : Dataset, and Dataset or None
+    n_epochs : int
+    context : CallbackContext
+        Of the whole fit, from `fit_task`.
+    task : dict
+        The estimator, and its training data X and y for callbacks that compute scores.
     """
-    before = net.callbacks_, net.max_epochs
+    own = net.callbacks_
     for _, callback in callbacks:
         callback.initialize()
-    net.callbacks_, net.max_epochs = callbacks, epochs
+    net.callbacks_ = callbacks
     net.train_split = None if valid_set is None else predefined_split(valid_set)
     try:
-        net.partial_fit(train_set)  # skorch's loop: `SequenceNet` lists its steps
+        net.notify("on_train_begin", X=train_set, y=None)
+        ends = False
+        for _ in range(n_epochs):
+            epoch = context.subcontext(task_name="epoch")
+            epoch.call_on_fit_task_begin(**task)
+            try:
+                net.fit_loop(train_set, epochs=1)
+            except KeyboardInterrupt:
+                if not net.history:  # nothing is trained
+                    raise
+                ends = True
+            ends |= epoch.call_on_fit_task_end(
+                **task, reconstruction_attributes=lambda: {"net_": net}
+            )
+            if ends:
+                break
+        net.notify("on_train_end", X=train_set, y=None)
     finally:
-        net.callbacks_, net.max_epochs = before
-        net.train_split = None
+        net.callbacks_, net.train_split = own, None
 
 
 def cloned_callbacks(callbacks):
@@ -55,52 +74,6 @@ def cloned_callbacks(callbacks):
                 f"callback), got {callback!r}."
             )
     return [clone(callback, safe=False) for callback in callbacks or []]
-
-
-class FitTaskReporter(Callback):
-    """Report epochs to scikit-learn's callbacks.
-
-    `estimator` has scikit-learn's `CallbackSupportMixin`, and `context` is the
-    `CallbackContext` of the whole fit. X and y are the training data, for callbacks
-    that compute scores.
-    """
-
-    def __init__(self, estimator, context, X, y):
-        self.estimator = estimator
-        self.context = context
-        self.X = X
-        self.y = y
-
-    def on_epoch_begin(self, net, **kwargs):
-        """Begin the epoch's task."""
-        self.epoch_ = self.context.subcontext(task_name="epoch")
-        self.epoch_.call_on_fit_task_begin(estimator=self.estimator)
-
-    def on_epoch_end(self, net, **kwargs):
-        """End the epoch's task, and record whether a callback requests to stop."""
-        self.stop_ = self.epoch_.call_on_fit_task_end(
-            estimator=self.estimator,
-            X=self.X,
-            y=self.y,
-            reconstruction_attributes=lambda: {"net_": net},
-        )
-
-
-class StopOnRequest(Callback):
-    """End training if a scikit-learn callback requested it.
-
-    This is a separate callback because of the order of callbacks: it must run after
-    those that store the best weights, whereas `FitTaskReporter` must run before early
-    stopping ends training.
-    """
-
-    def __init__(self, tasks):
-        self.tasks = tasks
-
-    def on_epoch_end(self, net, **kwargs):
-        """Raise KeyboardInterrupt, at which skorch ends training and keeps the net."""
-        if self.tasks.stop_:
-            raise KeyboardInterrupt
 
 
 class FlushDenormals(Callback):

@@ -15,7 +15,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._errors import prefix_input_errors, short_repr
-from .._core._estimators import NamedEstimatorsMixin, is_integer, rollback_on_error
+from .._core._estimators import (
+    NamedEstimatorsMixin,
+    fit_task,
+    is_integer,
+    rollback_on_error,
+)
 from .._core._sample_weights import check_sample_weight, relative_weights
 from .._core._sklearn import (
     COUNT,
@@ -401,7 +406,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         so far. If `fit` fails, the estimator remains as it was before.
         """
         from .._training._device import resolve_device
-        from .._training._nets import reported_fit
         from ._batches import count_batches
         from ._skorch_net import explained_memory_errors, make_net, train
 
@@ -422,7 +426,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         # The settings: device, data sets, batch size, number of epochs.
         device = resolve_device(self.device)
         random = check_random_state(self.random_state)
-        network_options, train_options = self._read_options()
+        train_options = self._options("train_options")
         with explained_memory_errors(self):
             train_set, valid_set = self._data_sets(
                 data, held_out, groups, device, random
@@ -434,7 +438,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
             # A linear model is fitted first: it is added to the outputs of the network,
             # and the weight decay of the network depends on how much it explains of y.
-            with reported_fit(self, X, y, n_epochs) as tasks:
+            with fit_task(self, X, y, n_epochs) as context:
                 linear = self._fit_linear_model(*data, train_set.rows)
                 self._linear_model, self.linear_share_, weight_decay = linear
                 modules, network, criterion = self._torch_modules()
@@ -447,7 +451,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                     callbacks=self.callbacks,
                     lr=self.lr,
                     batch_size=batch_size,
-                    mix_penalty=network_options["mix_penalty"],
+                    mix_penalty=self._options("network_options")["mix_penalty"],
                     autocast=train_options["dtype"] == "bfloat16",
                     optimizer__weight_decay=weight_decay,
                     verbose=self.verbose,
@@ -459,7 +463,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                     valid_set,
                     n_epochs=n_epochs,
                     seed=seed,
-                    tasks=tasks,
+                    context=context,
+                    task={"estimator": self, "X": X, "y": y},
                     score=self._held_out_score(valid_set) if has_part else None,
                     monitor=self._monitor() if has_part else None,
                     n_steps=None if has_part else n_epochs * n_batches,
@@ -482,8 +487,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             self.hidden_dims, "hidden_dims", "sizes of layers", may_be_empty=True
         )
         check_sizes(self.encoder_dim, "encoder_dim", "sizes of layers")
-        network_options, _ = self._read_options()
-        check_sizes(network_options["conv_widths"], "conv_widths", "numbers of tokens")
+        self._options("train_options")
+        widths = self._options("network_options")["conv_widths"]
+        check_sizes(widths, "conv_widths", "numbers of tokens")
 
     def _read_rows(self, X, y, sample_weight, groups):
         """Return sequences, targets, weights and groups, without rows of weight 0."""
@@ -510,13 +516,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         self._reads_pairs = isinstance(X, SequencePairs)
         self._trainable_sources = PreparedSources(trainable_pairs(self, X), tokens)
         self.dims_in_ = {block.name: block.dim for block in blocks}
-        network_options, _ = self._read_options()
-        check_dims(
-            self.dims_in_,
-            self._trainable_sources,
-            self.projection_dim,
-            network_options["layer_norm"],
-        )
+        layer_norm = self._options("network_options")["layer_norm"]
+        sources = self._trainable_sources
+        check_dims(self.dims_in_, sources, self.projection_dim, layer_norm)
 
     def _weights_in_loss(self, weights, codes):
         """Return the weight of each row times that of its class, float32 (n_rows,)."""
@@ -543,8 +545,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                 groups = equal_rows(data[0])
                 if groups is not None and (groups == groups[0]).all():
                     groups = None  # vectors of equal sequences can differ
-            _, train_options = self._read_options()
-            fraction = train_options["validation_fraction"]
+            fraction = self._options("train_options")["validation_fraction"]
             parts = split_rows(train_set.rows, labels, groups, fraction, random)
             if parts is not None:
                 train_set, valid_set = [replace(train_set, rows=part) for part in parts]
@@ -605,14 +606,14 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     def _monitor(self):
         """Return the entry of the history that early stopping follows."""
-        follows_score = self._read_options()[1]["monitor"] == "score"
+        follows_score = self._options("train_options")["monitor"] == "score"
         return (follows_score and self._target.score) or "valid_loss"
 
     def _fit_linear_model(self, X, codes, weights, rows):
         """Return the linear model or None, its share, and the weight decay."""
         from ._linear_model import LinearModel, weight_decay_alone
 
-        _, options = self._read_options()
+        options = self._options("train_options")
         share, decay = options.get("linear_share", 0.0), options["weight_decay"]
         # A linear model cannot read the input of trainable networks, whose weights must
         # not decay, and explains little of pairs.
@@ -637,7 +638,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         """Return the classes of network and loss, and the parameters of each."""
         from ._network import DynamicMetaNet, WeightedLoss
 
-        criterion, (_, options) = {"kind": self._target.loss}, self._read_options()
+        options = self._options("train_options")
+        criterion = {"kind": self._target.loss}
         if "label_smoothing" in options:
             criterion["label_smoothing"] = options["label_smoothing"]
         network = {**self._network_parameters(), "pairs": self._reads_pairs}
@@ -645,7 +647,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     def _network_parameters(self):
         """Return the parameters that all networks have."""
-        (options, _), trainable = self._read_options(), self._trainable_sources
+        options, trainable = self._options("network_options"), self._trainable_sources
         names = "projection_dim", "attention", "encoder", "embedding_dropout"
         of_mixer = "gate", "activation", "layer_norm", "mixer", "encoder_dropout"
         return {
@@ -668,16 +670,26 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             return None
         return HeldOutScore(self._target.score, count_right, accuracy)
 
-    def _read_options(self):
-        """Return `network_options` and `train_options`, with defaults filled in."""
-        owner = type(self).__name__
-        return tuple(
-            read_options(name, getattr(self, name), defaults, owner)
-            for name, defaults in (
-                ("network_options", self._network_options),
-                ("train_options", self._train_options),
+    def _options(self, name):
+        """Return the valid "network_options" or "train_options", with all defaults."""
+        defaults = getattr(self, f"_{name}")
+        options = {**defaults, **(getattr(self, name) or {})}
+        unknown = [key for key in options if key not in defaults]
+        if unknown:
+            raise ValueError(
+                f"{name} has the unknown key {unknown[0]!r}. Allowed keys are "
+                f"{sorted(defaults)}."
             )
-        )
+        constraints = dict(_OPTION_CONSTRAINTS)
+        if defaults.get("weight_decay") == "auto":
+            constraints["weight_decay"] = [*constraints["weight_decay"], _AUTO]
+        shown = dict(options)
+        for key, value in options.items():
+            if isinstance(value, bool) and key != "layer_norm":
+                shown[key] = repr(value)  # in Python, a bool is a number
+        owner = f"{type(self).__name__}'s {name}"
+        validate_parameter_constraints(constraints, shown, owner)
+        return options
 
     def _read_validation(self, X_val, y_val):
         """Return valid held-out sequences, targets and weights, or None."""
@@ -837,36 +849,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         fitted_on_tokens = not getattr(self, "dims_in_", True)
         tags.input_tags.string = bool(self.trainable) or fitted_on_tokens
         return tags
-
-
-def read_options(name, given, defaults, owner):
-    """Return valid options, with the defaults of an estimator filled in.
-
-    Parameters
-    ----------
-    name : {"network_options", "train_options"}
-    given : dict or None
-    defaults : dict
-    owner : str
-        Name of the estimator's class, for messages.
-    """
-    options = {**defaults, **(given or {})}
-    unknown = [key for key in options if key not in defaults]
-    if unknown:
-        raise ValueError(
-            f"{name} has the unknown key {unknown[0]!r}. Allowed keys are "
-            f"{sorted(defaults)}."
-        )
-    constraints = dict(_OPTION_CONSTRAINTS)
-    if defaults.get("weight_decay") == "auto":
-        constraints["weight_decay"] = [*constraints["weight_decay"], _AUTO]
-    # In Python, a bool is a number.
-    shown = {
-        key: repr(value) if isinstance(value, bool) and key != "layer_norm" else value
-        for key, value in options.items()
-    }
-    validate_parameter_constraints(constraints, shown, f"{owner}'s {name}")
-    return options
 
 
 def check_sizes(sizes, name, kind, *, may_be_empty=False):

@@ -21,7 +21,6 @@ from torch import nn
 
 from .._training._nets import (
     FlushDenormals,
-    StopOnRequest,
     available_device,
     cloned_callbacks,
     net_state_dict,
@@ -45,12 +44,13 @@ _SETTINGS = (
 class SequenceNet(NeuralNet):
     """A skorch net whose batches are `Batch` objects and may run in bfloat16.
 
-    `train` calls `partial_fit`. For each batch of an epoch, skorch calls
+    `run_epochs` calls `fit_loop` for each epoch. For each batch, skorch calls
 
-    1. the callbacks' `on_batch_begin`, where `LinearDecay` sets the learning rates;
+    1. the callbacks' `on_batch_begin`;
     2. `infer`, `get_loss` and ``loss.backward()``;
     3. the callbacks' `on_grad_computed`, where `GradientNormClipping` clips gradients;
-    4. ``optimizer_.step()``, and the callbacks' `on_batch_end`.
+    4. ``optimizer_.step()``, and the callbacks' `on_batch_end`, where the learning
+       rates decrease.
 
     Batches of a held-out part follow, with `infer` and `get_loss`, then the callbacks'
     `on_epoch_end`: scores, learning rates, early stopping.
@@ -112,13 +112,6 @@ class SequenceNet(NeuralNet):
         finally:
             _read_losses(self.history, f"{prefix}_loss")
         self.history.record(f"{prefix}_batch_count", n_batches)
-
-    def notify(self, method_name, **cb_kwargs):
-        """Call the callbacks."""
-        if method_name == "on_train_end" and not self.history:
-            # skorch has caught Ctrl-C in the first epoch, and callbacks need an epoch.
-            raise KeyboardInterrupt
-        super().notify(method_name, **cb_kwargs)
 
     def infer(self, x, **fit_params):
         """Return the module's outputs for a batch."""
@@ -211,7 +204,7 @@ def make_net(
     )
 
 
-def train(net, train_set, valid_set, *, n_epochs, seed, **options):
+def train(net, train_set, valid_set, *, n_epochs, seed, context, task, **options):
     """Initialize a net, train it, and drop what only training needs.
 
     Parameters
@@ -222,6 +215,8 @@ def train(net, train_set, valid_set, *, n_epochs, seed, **options):
     n_epochs : int
     seed : int
         Seed of the initial weights and of dropout.
+    context, task
+        As for `run_epochs`.
     **options
         As for `_callbacks`.
     """
@@ -232,7 +227,8 @@ def train(net, train_set, valid_set, *, n_epochs, seed, **options):
         if len(train_set) < len(train_set.data):
             _keep_trained_vectors(net.module_, train_set)
         callbacks = _callbacks(net.callbacks_, **options)
-        run_epochs(net, callbacks, train_set, valid_set, n_epochs)
+        sets = train_set, valid_set
+        run_epochs(net, callbacks, *sets, n_epochs, context=context, task=task)
         net.module_.eval()  # without a held-out part, it is in training mode
     net.optimizer_ = None  # twice the size of the weights
     for _, callback in net.callbacks_:
@@ -242,15 +238,13 @@ def train(net, train_set, valid_set, *, n_epochs, seed, **options):
             callback.lr_scheduler_ = None
 
 
-def _callbacks(own, *, tasks, score, monitor, n_steps, train_options):
+def _callbacks(own, *, score, monitor, n_steps, train_options):
     """Return the (name, skorch callback) pairs of a training run, in their order.
 
     Parameters
     ----------
     own : list of pairs (name, callback)
         The callbacks that the user passed.
-    tasks : FitTaskReporter
-        Reports epochs to scikit-learn's callbacks.
     score : HeldOutScore or None
         Records a score of the held-out part.
     monitor : {"valid_acc", "valid_f1", "valid_loss"} or None
@@ -261,7 +255,6 @@ def _callbacks(own, *, tasks, score, monitor, n_steps, train_options):
         The options, with defaults filled in.
     """
     callbacks = [
-        ("tasks", tasks),
         ("epoch_timer", EpochTimer()),
         ("train_loss", PassthroughScoring("train_loss", on_train=True)),
         ("valid_loss", PassthroughScoring("valid_loss")),
@@ -275,7 +268,13 @@ def _callbacks(own, *, tasks, score, monitor, n_steps, train_options):
     callbacks += own
     has_schedule = any(isinstance(callback, LRScheduler) for _, callback in own)
     if n_steps is not None and not has_schedule:
-        callbacks += [("decay", LinearDecay(n_steps))]
+        linear = LRScheduler(
+            torch.optim.lr_scheduler.PolynomialLR,
+            total_iters=n_steps,
+            step_every="batch",
+            event_name=None,
+        )
+        callbacks += [("decay", linear)]
     if monitor is not None:
         higher = monitor != "valid_loss"
         plateau = LRScheduler(
@@ -297,35 +296,8 @@ def _callbacks(own, *, tasks, score, monitor, n_steps, train_options):
     return [
         *callbacks,
         ("print_log", PrintLog()),
-        ("stop_on_request", StopOnRequest(tasks)),
         ("denormals", FlushDenormals()),
     ]
-
-
-class LinearDecay(Callback):
-    """Decrease the learning rates linearly to 0 over a number of steps.
-
-    Parameters
-    ----------
-    n_steps : int
-    """
-
-    def __init__(self, n_steps):
-        self.n_steps = n_steps
-
-    def on_train_begin(self, net, **kwargs):
-        """Read the initial learning rates; trainable sources have their own."""
-        self.step_ = 0
-        self.rates_ = [group["lr"] for group in net.optimizer_.param_groups]
-
-    def on_batch_begin(self, net, training=False, **kwargs):
-        """Set the learning rates of a step."""
-        if training:
-            left = max(0.0, 1 - self.step_ / self.n_steps)
-            groups = net.optimizer_.param_groups
-            for group, rate in zip(groups, self.rates_, strict=True):
-                group["lr"] = rate * left
-            self.step_ += 1
 
 
 class StopWhenDiverged(Callback):

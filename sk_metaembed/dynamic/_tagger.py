@@ -255,7 +255,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
                 "required."
             )
         score = "valid_acc" if self.scheme is None else "valid_f1"
-        loss = self._read_options()[0]["decoder"]
+        loss = self._options("network_options")["decoder"]
         return TagTarget(y, self.class_weight, loss=loss, score=score)
 
     def _torch_modules(self):

@@ -6,14 +6,13 @@ import numpy as np
 import torch
 from skorch.callbacks import EpochTimer, GradientNormClipping, PrintLog
 
+from ...._core._estimators import fit_task
 from ...._training._device import resolve_device
 from ...._training._nets import (
     FlushDenormals,
-    StopOnRequest,
     available_device,
     cloned_callbacks,
     net_state_dict,
-    reported_fit,
     restore_net,
     run_epochs,
 )
@@ -92,16 +91,17 @@ def train(model, net, data, corpora):
     if isinstance(corpora[0], RowsCorpus):
         X = corpora[0].tokens  # an iterator is exhausted by now
     y = () if y is None else y  # None would not be scored
-    with reported_fit(model, X, y, model.max_epochs) as tasks:
-        _train_net(model, net, corpora, tasks)
+    task = {"estimator": model, "X": X, "y": y}
+    with fit_task(**task, n_parts=model.max_epochs) as context:
+        _train_net(model, net, corpora, context, task)
         known = {*model.vocabulary_}
         n_known = sum(n for word, n in count.words.items() if word in known)
         model.n_words_, model.coverage_ = count.n_words, n_known / count.n_words
         model.net_, model.history_, model.n_iter_ = net, net.history, len(net.history)
 
 
-def _train_net(model, net, corpora, tasks):
-    """Train a net; `tasks` is the FitTaskReporter."""
+def _train_net(model, net, corpora, context, task):
+    """Train a net; `context` and `task` are those of `run_epochs`."""
     count, seed = corpora[0].count, _draw_seed(model)
     sizes = min(model.batch_size, count.n_rows), model.n_steps
     train_set = _batches(model, net, corpora[0], *sizes, seed)
@@ -114,15 +114,14 @@ def _train_net(model, net, corpora, tasks):
         ("perplexity", recorder),
         ("clip", GradientNormClipping(_MAX_GRADIENT_NORM)),
         *(c if isinstance(c, tuple) else (type(c).__name__, c) for c in own),
-        ("tasks", tasks),
         # The log shows what the callbacks before it have recorded.
         ("print_log", PrintLog()),
-        ("stop_on_request", StopOnRequest(tasks)),
         ("denormals", FlushDenormals()),
     ]
     try:
         with local_generators(seed):
-            run_epochs(net, callbacks, train_set, valid_set, model.max_epochs)
+            sets, n_epochs = (train_set, valid_set), model.max_epochs
+            run_epochs(net, callbacks, *sets, n_epochs, context=context, task=task)
     finally:
         net.carried_ = None
     if recorder.best_weights is not None:
