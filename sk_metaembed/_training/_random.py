@@ -24,39 +24,29 @@ _current = ContextVar("current", default=None)
 _lock = fork_safe_lock()
 
 
-class Generators:
-    """The torch generators of one fit: one per device, created on first use.
+class _Generators(dict):
+    """The torch generators of one fit by device, created on first use.
 
     `swapped` is True within `swap_default_generators`, while torch's default generators
     have their state.
     """
 
+    swapped = False
+
     def __init__(self, seed):
-        self._seed, self._by_device = seed, {}
-        self.swapped = False
+        self._seed = seed
 
-    def on(self, device):
-        """Return the generator for tensors on a device."""
-        device = torch.device(device)
-        if device not in self._by_device:
-            generator = torch.Generator(device).manual_seed(self._seed)
-            self._by_device[device] = generator
-        return self._by_device[device]
-
-
-def _devices(device):
-    """Return the CPU and, if it is another device, `device` with its index."""
-    index = torch.empty(0, device=device).device
-    return [torch.device("cpu"), *([] if index.type == "cpu" else [index])]
+    def __missing__(self, device):
+        self[device] = torch.Generator(device).manual_seed(self._seed)
+        return self[device]
 
 
 @contextmanager
 def local_generators(seed):
-    """Use new `Generators` for the code inside the context, in this thread."""
-    generators = Generators(seed)
-    token = _current.set(generators)
+    """Use new generators for the code inside the context, in this thread."""
+    token = _current.set(_Generators(seed))
     try:
-        yield generators
+        yield
     finally:
         _current.reset(token)
 
@@ -67,7 +57,7 @@ def generator_on(device):
     It is None within `swap_default_generators`, too.
     """
     own = _current.get()
-    return None if own is None or own.swapped else own.on(device)
+    return None if own is None or own.swapped else own[torch.device(device)]
 
 
 def dropout(x, rate, training):
@@ -90,7 +80,10 @@ def swap_default_generators(device):
     if own is None or own.swapped:
         yield
         return
-    pairs = [(own.on(each), _default(each)) for each in _devices(device)]
+    pairs = [(own[torch.device("cpu")], torch.default_generator)]
+    device = torch.empty(0, device=device).device  # with its index
+    if device.type == "cuda":
+        pairs.append((own[device], torch.cuda.default_generators[device.index]))
     with _lock:
         saved = [default.get_state() for _, default in pairs]
         try:
@@ -103,9 +96,3 @@ def swap_default_generators(device):
             for (generator, default), state in zip(pairs, saved, strict=True):
                 generator.set_state(default.get_state())
                 default.set_state(state)
-
-
-def _default(device):
-    if device.type == "cuda":
-        return torch.cuda.default_generators[device.index]
-    return torch.default_generator

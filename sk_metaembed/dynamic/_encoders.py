@@ -108,19 +108,15 @@ class ByteDropout(nn.Module):
             return x
         if x.device.type != "cpu":
             return dropout(x, self.rate, self.training)
+        words = torch.empty(-(-x.numel() // 8), dtype=torch.int64)
+        # ``to=None`` is torch's way to ask for all 64 bits.
+        lowest = torch.iinfo(torch.int64).min
+        words.random_(lowest, None, generator=generator_on(x.device))
+        random = words.view(torch.uint8)[: x.numel()].view(x.shape)
         dropped = min(round(256 * self.rate), 255)
         # In place: comparisons that create booleans are slow.
-        keep = _random_bytes(x.shape).to(x.dtype).ge_(dropped)
+        keep = random.to(x.dtype).ge_(dropped)
         return x * keep.mul_(256 / (256 - dropped))
-
-
-def _random_bytes(shape):
-    n = shape.numel()
-    words = torch.empty(-(-n // 8), dtype=torch.int64)
-    # ``to=None`` is torch's way to ask for all 64 bits.
-    lowest = torch.iinfo(torch.int64).min
-    words.random_(lowest, None, generator=generator_on(words.device))
-    return words.view(torch.uint8)[:n].view(shape)
 
 
 def segment_sum(tokens, grid):

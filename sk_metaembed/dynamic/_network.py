@@ -85,14 +85,18 @@ class Mixer(nn.Module):
         and weights do not depend on the context. Otherwise rows are tokens.
         """
         sources, known, index = self.project(batch), batch.known, batch.index
-        joint = batch.joint
-        if joint is not None and self.attention == "context":
-            index, joint = [own[joint] for own in index], None
-        if batch.shares_rows and self.attention != "context":
-            return *self.mix_rows(sources, torch.stack(known, dim=1)), index[0]
-        tokens = [embedding(i, v) for v, i in zip(sources, index, strict=True)]
-        known = torch.stack([k[i] for k, i in zip(known, index, strict=True)], dim=1)
-        return *self.mix_rows(tokens, known, batch.grid), joint
+        reads_context, rows = self.attention == "context", batch.joint
+        if rows is not None and reads_context:
+            index, rows = [own[rows] for own in index], None
+        if all(own is index[0] for own in index) and not reads_context:
+            rows = index[0]
+        else:
+            sources = [embedding(i, v) for v, i in zip(sources, index, strict=True)]
+            known = [k[i] for k, i in zip(known, index, strict=True)]
+        known = torch.stack(known, dim=1)
+        mixed, weights = self.mix_rows(sources, known, batch.grid)
+        mixed = torch.relu(mixed) if self.activation == "relu" else mixed
+        return mixed, weights, rows
 
     def project(self, batch):
         """Return the projections of each source, a list of (n_rows, dim)."""
@@ -103,8 +107,8 @@ class Mixer(nn.Module):
         projected = [p(v) for p, v in zip(self.projections, values, strict=True)]
         return [_normalized(v) for v in projected] if self.layer_norm else projected
 
-    def mix_rows(self, sources, known, grid=None):
-        """Return the combined vectors of rows, and the weights (n_rows, n_sources).
+    def mix_rows(self, sources, known, grid):
+        """Return the weighted sums of rows, and the weights (n_rows, n_sources).
 
         In training, when nothing reads them, the weights are None.
         """
@@ -122,7 +126,7 @@ class Mixer(nn.Module):
             mixed = torch.addcmul(mixed, vectors, own)
         if self.attention == "task":
             mixed = self.gamma * mixed
-        return self._activated(mixed), None if self.training else weights.mean(dim=2)
+        return mixed, None if self.training else weights.mean(dim=2)
 
     def _mix_differences(self, sources, known):
         """Return the same as `mix_rows`, computed from differences to the first source.
@@ -138,15 +142,12 @@ class Mixer(nn.Module):
         mixed = first
         for difference, weight in zip(differences, weights, strict=True):
             mixed = torch.addcmul(mixed, difference, weight.to(first.dtype))
-        mixed = self._activated(mixed * known.any(dim=1).to(mixed.dtype)[:, None])
+        mixed = mixed * known.any(dim=1).to(mixed.dtype)[:, None]
         if self.training:
             return mixed, None
         means = [weight.mean(dim=1) for weight in weights]
         own = 1 - sum(means, torch.zeros(len(known), device=known.device))
         return mixed, torch.stack([own, *means], dim=1).clamp(min=0) * known
-
-    def _activated(self, mixed):
-        return torch.relu(mixed) if self.activation == "relu" else mixed
 
     def scores(self, sources, grid):
         """Return the scores of each source, (n_rows, n_sources, n_weights)."""
@@ -165,8 +166,9 @@ class Mixer(nn.Module):
         statistics = dataset.data.statistics(dataset.rows)
         # Trainable sources come last and are not standardized, because their vectors
         # change in training; `strict=False` skips them.
-        for standard, own in zip(self.standards, statistics, strict=False):
-            standard.set(*own)
+        for standard, (mean, factor) in zip(self.standards, statistics, strict=False):
+            standard.mean.copy_(torch.from_numpy(mean))
+            standard.factor.copy_(torch.from_numpy(factor))
 
     def penalty(self):
         """Return the squared norm of the scalar mix's scores, 0 for other attentions.
@@ -201,11 +203,6 @@ class Standardization(nn.Module):
         super().__init__()
         self.register_buffer("mean", torch.zeros(dim))
         self.register_buffer("factor", torch.ones(dim))
-
-    def set(self, mean, factor):
-        """Set both from arrays, as `standardization` returns them."""
-        self.mean.copy_(torch.from_numpy(mean))
-        self.factor.copy_(torch.from_numpy(factor))
 
     def forward(self, vectors, known):
         """Return standardized rows, zeros where the source does not know the word."""

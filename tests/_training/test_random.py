@@ -46,13 +46,13 @@ def test_dropout_is_torchs_own_with_another_generator():
 
 def test_default_generators_continue_the_stream_of_the_fit():
     expected = seeded(3, lambda: [torch.rand(3) for _ in range(4)])
-    with local_generators(3) as own:
+    with local_generators(3):
         results = [torch.rand(3, generator=generator_on("cpu"))]
         with swap_default_generators("cpu"):
             assert generator_on("cpu") is None
             results.append(torch.rand(3))
             with swap_default_generators("cpu"):
                 results.append(torch.rand(3))
-        results.append(torch.rand(3, generator=own.on("cpu")))
+        results.append(torch.rand(3, generator=generator_on("cpu")))
     assert torch.equal(torch.stack(results), torch.stack(expected))
     assert generator_on("cpu") is None
