@@ -1,13 +1,11 @@
 """Lower bound for the time from strings to mean vectors: a minimal compiled program.
 
-It handles only ASCII words, without types, containers or checks. The C and numba
-versions are equivalent; the C version is used if gcc is available. With ``ahead``, the
-C version first finds the rows of all words, then requests each row of the matrix before
-it is needed.
+It handles only ASCII words, without types, containers or checks. gcc compiles it.
+With ``ahead``, it first finds the rows of all words, then requests each row of the
+matrix before it is needed.
 """
 
 import ctypes
-import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -160,19 +158,11 @@ def _pointed(function):
     return call
 
 
-def _numba_functions():
-    from _bare_numba import fill, mean_vectors
-
-    return fill, mean_vectors, mean_vectors
-
-
 class BarePass:
     """Convert texts to mean vectors in `n_threads` threads."""
 
     def __init__(self, words, matrix, folder):
-        self.language = "C" if shutil.which("gcc") else "numba"
-        functions = _c_functions(folder) if shutil.which("gcc") else _numba_functions()
-        fill, self._run, self._run_ahead = functions
+        fill, self._run, self._run_ahead = _c_functions(folder)
         self._words, self._ends = _packed(words)
         self._matrix = np.ascontiguousarray(matrix)
         capacity = 1 << (4 * len(words) - 1).bit_length()

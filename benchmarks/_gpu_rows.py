@@ -1,4 +1,4 @@
-"""What benchmarks/gpu.py measures: networks, their bare versions, and options.
+"""What benchmarks/gpu.py measures: networks, and their bare versions.
 
 A row is a function of `Sizes`, device and dtype that returns tokens per second, and a
 shorter run of the same to be profiled.
@@ -15,12 +15,13 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from dme_training import (
-    DIM,
     ENCODER,
     PROJECTION,
     PlainNet,
+    crf_loss,
     make_data,
     model,
+    states_of,
     synchronise,
     time_loop,
     time_plain,
@@ -48,10 +49,9 @@ class Sizes(NamedTuple):
     elmo: tuple = (512, 4096)  # projection and cell dimension, as published
     elmo_training: tuple = (512, 2048)
     transformers: bool = True  # of the published sizes; otherwise tiny
-    steps: int = 50  # of fixed shapes
 
 
-QUICK = Sizes(32, 2, 32, 48, (32, 64), (32, 64), False, 2)
+QUICK = Sizes(32, 2, 32, 48, (32, 64), (32, 64), False)
 
 
 class Skipped(Exception):
@@ -146,26 +146,11 @@ class PlainTagger(PlainNet):
 
     def forward(self, codes, lengths, tags):
         """Return the mean negative log-likelihood of a token."""
-        packed = nn.utils.rnn.pack_padded_sequence(
-            nn.functional.dropout(self.embed(codes), 0.2, self.training),
-            lengths,
-            batch_first=True,
-            enforce_sorted=False,
-        )
-        states, _ = nn.utils.rnn.pad_packed_sequence(
-            self.lstm(packed)[0], batch_first=True
-        )
-        scores = self.head(states).float()
+        tokens = nn.functional.dropout(self.embed(codes), 0.2, self.training)
+        scores = self.head(states_of(self.lstm, tokens, lengths)).float()
         steps = torch.arange(codes.shape[1], device=codes.device)
         mask = steps < lengths.to(codes.device)[:, None]
-        own = scores.gather(2, tags[:, :, None])[:, :, 0] * mask
-        pairs = self.transitions[tags[:, :-1], tags[:, 1:]] * mask[:, 1:]
-        total = scores[:, 0]
-        for t in range(1, codes.shape[1]):
-            paths = total[:, :, None] + self.transitions + scores[:, t, None]
-            total = torch.where(mask[:, t, None], paths.logsumexp(dim=1), total)
-        likelihood = own.sum() + pairs.sum() - total.logsumexp(dim=1).sum()
-        return -likelihood / mask.sum()
+        return crf_loss(scores, tags, mask, self.transitions).sum() / mask.sum()
 
 
 def _tags(X):
@@ -494,131 +479,6 @@ def bare_language_model(sizes, device, dtype, batch):
         return len(steps) * size
 
     return Run(lambda: _rate(train, grid), lambda: train(grid[:4]))
-
-
-def fixed_step(mode):
-    """Return the row of one training step of fixed shapes, repeated.
-
-    The bound of what is launched without waiting: the same batch of 20 steps, nothing
-    looked up, packed or read back.
-    """
-
-    def run(sizes, device, dtype, batch):
-        if mode == "graph" and not str(device).startswith("cuda"):
-            raise Skipped("needs CUDA")
-        step, n_tokens = _fixed_step(device, dtype, batch, mode)
-
-        def steps(n):
-            for _ in range(n):
-                step()
-            synchronise(device)
-            return n * n_tokens
-
-        return Run(lambda: _rate(steps, sizes.steps), lambda: steps(5))
-
-    return run
-
-
-def _fixed_step(device, dtype, batch, mode):
-    torch.manual_seed(0)
-    tables = np.random.default_rng(0).normal(size=(3, 5000, DIM)).astype(np.float32)
-    net = PlainNet(list(tables)).to(device)
-    learned = [p for p in net.parameters() if p.requires_grad]
-    on_gpu = str(device).startswith("cuda")
-    optimizer = torch.optim.Adam(learned, lr=1e-4, capturable=on_gpu)
-    codes = torch.randint(0, 5000, (batch, 20), device=device)
-    labels = torch.randint(0, 2, (batch,), device=device)
-    kind = torch.device(device).type
-    low = dtype == "bfloat16"
-
-    def forward():
-        # A graph must not contain casts that autocast has cached.
-        with torch.autocast(kind, torch.bfloat16, low, cache_enabled=not on_gpu):
-            states, _ = net.lstm(net.embed(codes))
-            logits = net.head(states.amax(dim=1))
-            return nn.functional.cross_entropy(logits, labels)
-
-    if mode == "compile":
-        forward = torch.compile(forward, mode="reduce-overhead")
-
-    def step():
-        optimizer.zero_grad(set_to_none=True)
-        forward().backward()
-        nn.utils.clip_grad_norm_(learned, 5.0)
-        optimizer.step()
-
-    return (_captured(step) if mode == "graph" else step), codes.numel()
-
-
-def _captured(step):
-    """Return a function that replays a step as a CUDA graph."""
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            step()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
-    return graph.replay
-
-
-def recurrent(variant):
-    """Return the row of forward and backward through one BiLSTM of 20 steps."""
-
-    def run(sizes, device, dtype, batch):
-        if variant == "streams" and not str(device).startswith("cuda"):
-            raise Skipped("needs CUDA")
-        function = {"packed": _packed, "streams": _streams, "dense": _dense}[variant]
-        forward = function(device, batch)
-        x = torch.randn(20, batch, PROJECTION, device=device, requires_grad=True)
-        low = dtype == "bfloat16"
-
-        def steps(n):
-            for _ in range(n):
-                with torch.autocast(
-                    torch.device(device).type, torch.bfloat16, enabled=low
-                ):
-                    states = forward(x)
-                states.float().sum().backward()
-            synchronise(device)
-            return n * 20 * batch
-
-        return Run(lambda: _rate(steps, sizes.steps), lambda: steps(5))
-
-    return run
-
-
-def _dense(device, batch):
-    layers = [nn.LSTM(PROJECTION, ENCODER).to(device) for _ in range(2)]
-    return lambda x: torch.cat([layers[0](x)[0], layers[1](x.flip(0))[0]], dim=2)
-
-
-def _streams(device, batch):
-    layers = [nn.LSTM(PROJECTION, ENCODER).to(device) for _ in range(2)]
-    other = torch.cuda.Stream()
-
-    def forward(x):
-        other.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(other):
-            backward = layers[1](x.flip(0))[0]
-        result = layers[0](x)[0]
-        torch.cuda.current_stream().wait_stream(other)
-        return torch.cat([result, backward], dim=2)
-
-    return forward
-
-
-def _packed(device, batch):
-    layer = nn.LSTM(PROJECTION, ENCODER, bidirectional=True).to(device)
-    lengths = torch.full((batch,), 20)
-
-    def forward(x):
-        packed = nn.utils.rnn.pack_padded_sequence(x, lengths)
-        return layer(packed)[0].data
-
-    return forward
 
 
 @contextmanager

@@ -347,7 +347,7 @@ def train_cdme(folder):
 
 @workload("an epoch of DME with a GRU", "a plain loop in torch")
 def train_gru(folder):
-    from _plain_nets import PlainGRU
+    from dme_training import PlainGRU
 
     return training("word", "gru", PlainGRU)
 
@@ -355,8 +355,7 @@ def train_gru(folder):
 @workload("an epoch of a BiLSTM-CRF tagger", "a plain loop in torch")
 def train_tagger(folder):
     import torch
-    from _plain_nets import train_plain_tagger
-    from dme_training import BATCH, sst2_tokens
+    from dme_training import BATCH, sst2_tokens, train_plain_tagger
 
     from sk_metaembed import Block, DynamicMetaTagger, EmbeddedSequences
 

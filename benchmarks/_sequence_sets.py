@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from _wheels import wheel_file, wheel_files
+from _data import wheel_file, wheel_files
 from scipy.stats import norm
 from sklearn.datasets import load_digits
 from sklearn.model_selection import StratifiedKFold

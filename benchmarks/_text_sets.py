@@ -25,9 +25,9 @@ from _data import (
     load_sst2,
     load_trump_tweets,
     load_vectors,
+    wheel_file,
 )
 from _home_commands import home_commands
-from _wheels import wheel_file
 
 from sk_metaembed import (
     Block,

@@ -14,10 +14,11 @@ Run: python benchmarks/chance.py RESULTS.jsonl --draws 1000 [--only stack net]
 import argparse
 import time
 import warnings
+from itertools import product
 
 import numpy as np
 import pandas as pd
-from _records import append_record, read_records
+from _records import complete
 
 from sk_metaembed import (
     Block,
@@ -85,7 +86,8 @@ def make(predictor, task):
 
 
 def score(predictor, task, seed):
-    """Return the score of a predictor in one draw, and the strength of the signal."""
+    """Return the score of a predictor in one draw."""
+    begin = time.process_time()
     forms, y, numbers, n_train, n_classes, strength = draw(seed)
     X = forms[PREDICTORS[predictor][2]]
     target = y if task == "classifier" else numbers
@@ -95,33 +97,18 @@ def score(predictor, task, seed):
     if task == "regressor":
         new, mean = target[n_train:], target[:n_train].mean()
         errors = np.square(predicted - new).mean(), np.square(mean - new).mean()
-        return 1 - errors[0] / errors[1], strength
-    chance = 1 / n_classes
-    error = np.sqrt(chance * (1 - chance) / N_NEW)
-    return (np.mean(predicted == target[n_train:]) - chance) / error, strength
+        value = 1 - errors[0] / errors[1]
+    else:
+        chance = 1 / n_classes
+        error = np.sqrt(chance * (1 - chance) / N_NEW)
+        value = (np.mean(predicted == target[n_train:]) - chance) / error
+    seconds = round(time.process_time() - begin, 2)
+    return {"score": float(value), "strength": strength, "seconds": seconds}
 
 
-def measure(options):
-    """Append what is missing in the file of results."""
-    keys = ("predictor", "task", "seed")
-    done = {tuple(r[key] for key in keys) for r in read_records(options.results)}
-    for seed in range(options.draws):
-        for predictor in options.only:
-            for task in ("classifier", "regressor"):
-                key = predictor, task, seed
-                if key in done:
-                    continue
-                begin = time.process_time()
-                value, strength = score(predictor, task, seed)
-                record = dict(zip(keys, key, strict=True))
-                record |= {"score": float(value), "strength": strength}
-                record["seconds"] = round(time.process_time() - begin, 2)
-                append_record(options.results, record)
-
-
-def report(options):
+def report(records):
     """Print mean and quantiles of the scores per predictor, task and strength."""
-    frame = pd.read_json(options.results, lines=True)
+    frame = pd.DataFrame(records)
     keys = ["task", "predictor", "strength"]
     print("| task | predictor | signal | draws | mean ± se | 1 % | least | CPU s |")
     print("|---|---|---|---|---|---|---|---|")
@@ -145,8 +132,9 @@ def main():
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--only", nargs="+", choices=PREDICTORS, default=[*PREDICTORS])
     options = parser.parse_args()
-    measure(options)
-    report(options)
+    tasks = ("classifier", "regressor")
+    cases = [*product(options.only, tasks, range(options.draws))]
+    report(complete(options.results, ("predictor", "task", "seed"), cases, score))
 
 
 if __name__ == "__main__":

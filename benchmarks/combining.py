@@ -7,10 +7,6 @@ the upper layers of MPNet. Every network of a task has the same encoder, head an
 budget, and only the combination differs; early stopping uses the official development
 part, and the test part is only scored.
 
-`--ablation` compares the options of the mixer instead and never reads the test part:
-networks are trained on four fifths of the training part and scored on the fifth, one
-fold per seed, with the development part for early stopping.
-
 Each run is stored in a folder when it ends, with its results per test row, and an
 interrupted run resumes. The table has the mean over seeds with its standard deviation;
 differences from the default have 95 % intervals and p-values from a bootstrap over test
@@ -28,8 +24,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
-from _data import load_sst2, load_vectors
-from _treebank import TREEBANK, detokenized
+from _data import TREEBANK, detokenized, load_sst2, load_vectors
 from scipy.stats import pearsonr
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -95,14 +90,6 @@ NETWORKS = {
 STACKS = {"stack": True, "stack, vectors only": False}
 PUBLISHED = {"network_options": {"mixer": "published"}}
 UNIFORM = {"attention": "uniform"} | PUBLISHED
-
-
-ABLATION = {
-    "published DME": {"attention": "word"} | PUBLISHED,
-    "unweighted sum": UNIFORM,
-    "DME, standardized, a weight per dimension": {"attention": "word"},
-    "unweighted sum, standardized": {"attention": "uniform"},
-}
 
 
 @cache
@@ -239,18 +226,6 @@ def run_net(task, inputs, parameters, seed, folder):
     return measure(task, model, train, dev, test, X_val=dev[0], y_val=dev[1])
 
 
-def run_fold(task, inputs, parameters, seed, folder):
-    """Train on four fifths of the training part; return the results of the other."""
-    X, y = part_of(task, inputs, "train", folder)
-    dev = part_of(task, inputs, "dev", folder)
-    order = np.random.default_rng(0).permutation(len(y))
-    held_out = np.sort(np.array_split(order, 5)[seed % 5])
-    kept = np.setdiff1d(np.arange(len(y)), held_out)
-    model = estimator(task, parameters, seed)
-    train, test = (X[kept], y[kept]), (X[held_out], y[held_out])
-    return measure(task, model, train, dev, test, X_val=dev[0], y_val=dev[1])
-
-
 def run_tfidf(task):
     """Return results per test row of TF-IDF with a linear model, and its dev score.
 
@@ -300,22 +275,20 @@ def result(folder, task, label, seed, compute):
         return dict(stored)
 
 
-def bootstrap(task, runs, reference, folds):
+def bootstrap(task, runs, reference):
     """Return draws of the difference of two rows: over rows of data and over seeds.
 
     `runs` and `reference` are lists of per-row results, paired; one of both may have a
-    single entry, for all. With `folds` they are of different rows, otherwise of the
-    test part, whose rows are drawn once for all seeds.
+    single entry, for all. The rows of the test part are drawn once for all seeds.
     """
     rng = np.random.default_rng(0)
     draws, n = np.empty(N_DRAWS), max(len(runs), len(reference))
     for i in range(N_DRAWS):
         differences = []
-        rows = None
-        for seed in rng.integers(0, n, n):
+        seeds = rng.integers(0, n, n)
+        rows = rng.integers(0, len(runs[0]), len(runs[0]))
+        for seed in seeds:
             mine, other = runs[seed % len(runs)], reference[seed % len(reference)]
-            if folds or rows is None:
-                rows = rng.integers(0, len(other), len(other))
             differences.append(score(task, other[rows]) - score(task, mine[rows]))
         draws[i] = np.mean(differences)
     return draws
@@ -328,13 +301,7 @@ def interval(draws):
     return f"{low:+.1f} to {high:+.1f} | {min(1.0, 2 * tail):.3f}"
 
 
-def reference_of(task, ablation):
-    """Return the row that the others are compared with."""
-    stacks = not ablation and task != "wnut17"
-    return "stack" if stacks else "published DME"
-
-
-def show_task(task, results, first, folds):
+def show_task(task, results, first):
     """Print the table of one task; return the draws of each row's difference."""
     reference = [run["rows"] for run in results[first]]
     best = np.mean([score(task, rows) for rows in reference])
@@ -353,7 +320,7 @@ def show_task(task, results, first, folds):
             draws[label] = np.zeros(N_DRAWS)
         else:
             rows = [run["rows"] for run in runs]
-            draws[label] = bootstrap(task, rows, reference, folds)
+            draws[label] = bootstrap(task, rows, reference)
             cells += f"{best - np.mean(scores):+.1f} | {interval(draws[label])} | "
         seconds = np.mean([run["seconds"] for run in runs])
         print(f"| {label} | {cells}{seconds:.0f} |", flush=True)
@@ -385,7 +352,6 @@ def main():
     parser.add_argument("--tasks", nargs="*", choices=TASKS, default=TASKS)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rows", nargs="*", help="only rows in which one is found")
-    parser.add_argument("--ablation", action="store_true")
     parser.add_argument("--results", type=Path, default=Path("combining"))
     parser.add_argument("--cache", type=Path, default=Path("combining"))
     given = parser.parse_args()
@@ -394,34 +360,29 @@ def main():
     for task in given.tasks:
         results[task] = {}
         names = embed(task, "train", given.cache).names
-        rows = {k: (Select(), v) for k, v in ABLATION.items()}
-        if not given.ablation:
-            rows = table_rows(names)
-            if task != "wnut17":
-                name = f"{task} TF-IDF"
-                tfidf = result(given.results, task, name, 0, partial(run_tfidf, task))
-                results[task]["TF-IDF"] = [tfidf]
-                for name, tfidf in STACKS.items():
-                    run = partial(run_stacked, task, given.cache, tfidf)
-                    stacked = result(given.results, task, name, 0, run)
-                    results[task][name] = [stacked]
-        for label, (inputs, parameters) in rows.items():
+        if task != "wnut17":
+            name = f"{task} TF-IDF"
+            tfidf = result(given.results, task, name, 0, partial(run_tfidf, task))
+            results[task]["TF-IDF"] = [tfidf]
+            for name, tfidf in STACKS.items():
+                run = partial(run_stacked, task, given.cache, tfidf)
+                stacked = result(given.results, task, name, 0, run)
+                results[task][name] = [stacked]
+        for label, (inputs, parameters) in table_rows(names).items():
             if given.rows and not any(re.search(part, label) for part in given.rows):
                 continue
-            prefix = "ablation " if given.ablation else ""
-            run = run_fold if given.ablation else run_net
             results[task][label] = [
                 result(
                     given.results,
                     task,
-                    prefix + label,
+                    label,
                     seed,
-                    partial(run, task, inputs, parameters, seed, given.cache),
+                    partial(run_net, task, inputs, parameters, seed, given.cache),
                 )
                 for seed in range(given.seeds)
             ]
-        first = reference_of(task, given.ablation)
-        draws[task] = show_task(task, results[task], first, given.ablation)
+        first = "published DME" if task == "wnut17" else "stack"
+        draws[task] = show_task(task, results[task], first)
         embed.cache_clear()
     show_means(results, draws)
 

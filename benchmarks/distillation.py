@@ -25,9 +25,7 @@ from statistics import median
 
 import numpy as np
 import pandas as pd
-from _data import load_sst2, load_vectors
-from _relu_student import ReluStudent
-from _treebank import detokenized
+from _data import detokenized, load_sst2, load_vectors
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -93,7 +91,6 @@ def make_rows(teacher, unlabeled=None):
             )
             for name, options in students.items()
         },
-        "ReLU network, base GloVe": ReluStudent(teacher, base),
         "GloVe": make_pipeline(Tokenizer(), *base),
         "TF-IDF, words and bigrams": TfidfVectorizer(
             ngram_range=(1, 2), token_pattern=r"\w+", sublinear_tf=True
@@ -239,7 +236,6 @@ def speed(name, repeats=3):
     # The speed of a student does not depend on what it has learned.
     rows = make_rows(FunctionEmbedding(noise, level="sequence", as_text=True))
     rows["teacher"] = make_teacher(name, None)
-    rows = {label: row for label, row in rows.items() if "ReLU" not in label}
     fitted = {
         label: [
             clone(row).fit(texts[:10] if label == "teacher" else texts)

@@ -6,7 +6,9 @@ plain loop is a straightforward implementation: it shuffles, pads to the longest
 sequence of the batch, packs, and looks up every token in every source. With
 ``--encoder gru`` both have one GRU and its last state. All are timed in turn, and the
 medians are shown. The limit is the time of the matrix products alone, at the rate that
-is measured for one of them. ``--accuracy 3`` trains three seeds of each dtype on SST-2.
+is measured for one of them.
+
+`quick.py` and `gpu.py` use the plain networks too, `quick.py` also a BiLSTM-CRF.
 
 Run: python benchmarks/dme_training.py [--encoder gru] [--repeats 5] [--threads 1]
 """
@@ -24,8 +26,6 @@ from sk_metaembed import (
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
     EmbeddedSequences,
-    EmbeddingUnion,
-    PretrainedEmbedding,
     TokenSequences,
 )
 
@@ -55,6 +55,31 @@ def make_data():
         for i in range(N_SOURCES)
     ]
     return EmbeddedSequences(tokens, blocks), rng.integers(0, 2, len(tokens))
+
+
+def states_of(lstm, tokens, lengths, padding=0.0):
+    """Return the states of a recurrent layer over padded tokens, which are packed."""
+    packed = nn.utils.rnn.pack_padded_sequence(
+        tokens, lengths, batch_first=True, enforce_sorted=False
+    )
+    return nn.utils.rnn.pad_packed_sequence(
+        lstm(packed)[0], batch_first=True, padding_value=padding
+    )[0]
+
+
+def crf_loss(scores, tags, mask, transitions, starts=0.0, ends=0.0):
+    """Return the negative log-likelihood of the tags of each sentence."""
+    rows, last = torch.arange(len(tags)), mask.sum(dim=1) - 1
+    emitted = scores.gather(2, tags[:, :, None])[:, :, 0]
+    moved = transitions[tags[:, :-1], tags[:, 1:]]
+    path = (emitted * mask).sum(dim=1) + (moved * mask[:, 1:]).sum(dim=1)
+    if torch.is_tensor(starts):
+        path = path + starts[tags[:, 0]] + ends[tags[rows, last]]
+    total = starts + scores[:, 0]
+    for step in range(1, tags.shape[1]):
+        reached = torch.logsumexp(total[:, :, None] + transitions, dim=1)
+        total = torch.where(mask[:, step, None], reached + scores[:, step], total)
+    return torch.logsumexp(total + ends, dim=1) - path
 
 
 class PlainNet(nn.Module):
@@ -92,13 +117,69 @@ class PlainNet(nn.Module):
     def forward(self, codes, lengths):
         """Return logits."""
         tokens = nn.functional.dropout(self.embed(codes), 0.2, self.training)
+        states = states_of(self.lstm, tokens, lengths, padding=-1e4)
+        return self.head(states.max(dim=1).values)
+
+
+class PlainGRU(PlainNet):
+    """A GRU in one direction, of which the last state is read."""
+
+    def __init__(self, tables, projection=PROJECTION, encoder=ENCODER):
+        super().__init__(tables, projection, encoder)
+        self.lstm = nn.GRU(projection, encoder, batch_first=True)
+        self.head[0] = nn.Linear(encoder, self.head[0].out_features)
+
+    def forward(self, codes, lengths):
+        """Return logits."""
+        tokens = nn.functional.dropout(self.embed(codes), 0.2, self.training)
         packed = nn.utils.rnn.pack_padded_sequence(
             tokens, lengths, batch_first=True, enforce_sorted=False
         )
-        states, _ = nn.utils.rnn.pad_packed_sequence(
-            self.lstm(packed)[0], batch_first=True, padding_value=-1e4
-        )
-        return self.head(states.max(dim=1).values)
+        return self.head(self.lstm(packed)[1][0])
+
+
+class PlainTagger(nn.Module):
+    """A BiLSTM-CRF: projection, packed BiLSTM, and a linear-chain CRF."""
+
+    def __init__(self, table, n_tags, projection, encoder):
+        super().__init__()
+        self.table = nn.Embedding.from_pretrained(torch.from_numpy(table))
+        self.projection = nn.Linear(table.shape[1], projection)
+        self.lstm = nn.LSTM(projection, encoder, bidirectional=True, batch_first=True)
+        self.out = nn.Linear(2 * encoder, n_tags)
+        self.transitions = nn.Parameter(torch.zeros(n_tags, n_tags))
+        self.starts = nn.Parameter(torch.zeros(n_tags))
+        self.ends = nn.Parameter(torch.zeros(n_tags))
+
+    def scores(self, codes, lengths):
+        """Return the scores of the tags, (batch, time, n_tags)."""
+        tokens = torch.relu(self.projection(self.table(codes)))
+        tokens = nn.functional.dropout(tokens, 0.5, self.training)
+        states = states_of(self.lstm, tokens, lengths)
+        return self.out(nn.functional.dropout(states, 0.5, self.training))
+
+    def forward(self, codes, tags, mask):
+        """Return the mean negative log-likelihood of the tags."""
+        scores = self.scores(codes, mask.sum(dim=1))
+        chain = self.transitions, self.starts, self.ends
+        return crf_loss(scores, tags, mask, *chain).mean()
+
+
+def train_plain_tagger(table, codes, tags, mask, n_tags, sizes):
+    """Train one epoch over padded codes and tags, (n_sentences, longest)."""
+    torch.manual_seed(0)
+    net = PlainTagger(table, n_tags, *sizes)
+    optimizer = torch.optim.Adam([p for p in net.parameters() if p.requires_grad])
+    lengths = mask.sum(dim=1)
+    for rows in torch.randperm(len(codes)).split(BATCH):
+        longest = int(lengths[rows].max())
+        part = (codes[rows, :longest], tags[rows, :longest], mask[rows, :longest])
+        loss = net(*part)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 5.0)
+        optimizer.step()
+        loss.item()
 
 
 def time_plain(
@@ -226,8 +307,6 @@ def limit(X, dtype, encoder):
 
 def compare(X, y, options, device):
     """Print the medians of all implementations, timed in turn."""
-    from _plain_nets import PlainGRU  # which imports this module
-
     shared, encoder = (X, y, options.epochs), options.encoder
     make_net = PlainGRU if encoder == "gru" else PlainNet
     runs = {"plain loop": lambda: np.mean(time_plain(*shared, device, make_net))}
@@ -252,34 +331,6 @@ def compare(X, y, options, device):
         print(f"| {name} | {rate:,.0f} | {ratio:.2f} | {share} |", flush=True)
 
 
-def accuracy(options):
-    """Print the accuracy of each dtype on the development part of SST-2."""
-    from _data import load_sst2, load_vectors
-
-    names = "glove-100", "word2vec-300", "neuralcoref-50"
-    sources = [
-        (name, PretrainedEmbedding(load_vectors(name), preprocess="unit"))
-        for name in names
-    ]
-    union = EmbeddingUnion(sources)
-    train, dev = load_sst2("train"), load_sst2("dev")
-    X, X_dev = union.fit_transform(train.data), union.transform(dev.data)
-    print(
-        "| SST-2, development part | epochs | accuracy, one per seed |\n|---|---|---|"
-    )
-    for dtype in options.dtypes:
-        shares = []
-        for seed in range(options.accuracy):
-            net = model("word", options.epochs, "cpu", dtype, encoder=options.encoder)
-            shares.append(
-                net.set_params(random_state=seed)
-                .fit(X, train.target)
-                .score(X_dev, dev.target)
-            )
-        shown = ", ".join(f"{100 * share:.1f}" for share in shares)
-        print(f"| DME, {dtype} | {options.epochs} | {shown} |", flush=True)
-
-
 def main():
     """Time all implementations and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -292,12 +343,8 @@ def main():
     )
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--accuracy", type=int, metavar="SEEDS", help="SST-2 instead")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    if options.accuracy:
-        accuracy(options)
-        return
     device = options.device
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"

@@ -8,10 +8,10 @@ LogisticRegression whose C is chosen by cross-validation too.
 
 ``--part development`` compares the candidates on whose scores the defaults were chosen;
 ``--part evaluation`` and ``--part tables`` compare the default with the baselines, on
-columns of texts in tables the latter; ``--part several`` also with the mean of two and
-four networks. ``--part decay`` and ``--part share`` compare weight decays and shares of
-the linear model, which chose those of the default. ``--minilm`` adds MiniLM as a fourth
-source. Results are appended to a file, and not computed again.
+columns of texts in tables the latter. ``--part decay`` and ``--part share`` compare
+weight decays and shares of the linear model, which chose those of the default.
+``--minilm`` adds MiniLM as a fourth source. Results are appended to a file, and not
+computed again.
 
 Needs ``SK_METAEMBED_DATA`` and the wheels of `_text_sets`.
 Run: python benchmarks/dynamic_defaults.py RESULTS.jsonl --part evaluation
@@ -23,11 +23,8 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from _records import append_record, read_records
+from _records import complete, interval
 from _text_sets import STATIC, embedding, load, subset, tokens, vectors
-from scipy.stats import t
-from sklearn.base import clone
-from sklearn.ensemble import VotingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -40,7 +37,6 @@ SETS = {
     "development": ("rated-tweets", "products", "spam", "commands", "r8"),
     "evaluation": ("sst2", "questions", "headlines", "devices", "food", "birds"),
     "tables": ("netflix", "apps", "baby-products", "beers", "noodles", "games"),
-    "several": ("rated-tweets", "products", "spam", "commands", "sst2", "questions"),
     "decay": (
         *("rated-tweets", "products", "spam", "commands", "r8", "r52", "app-ages"),
         *("netflix-types", "restaurants", "movie-snippets", "editorials", "cars"),
@@ -87,7 +83,6 @@ NETS = {
     "development": CANDIDATES,
     "evaluation": {"DynamicMetaClassifier": {}},
     "tables": {"DynamicMetaClassifier": {}},
-    "several": {"DynamicMetaClassifier": {}, "two nets": {}, "four nets": {}},
 }
 NETS["decay"] = {
     f"weight decay {decay}": {
@@ -100,7 +95,6 @@ NETS["share"] = {
     for share in (0, 0.15, 0.3, 0.5, "auto")
 }
 SETS["share"] = SETS["decay"]
-N_NETS = {"two nets": 2, "four nets": 4}
 
 
 @cache
@@ -143,32 +137,32 @@ def evaluate(name, method, parameters, n, seed, options):
         return baseline(method, data, y, arrays, train, test) == y[test]
     X = words(name, options.minilm, options.folder)
     model = DynamicMetaClassifier(random_state=seed, **parameters)
-    if method in N_NETS:
-        seeds = range(10 * seed, 10 * seed + N_NETS[method])
-        nets = [(f"net{i}", clone(model).set_params(random_state=i)) for i in seeds]
-        model = VotingClassifier(nets, voting="soft")
     return model.fit(X[train], y[train]).predict(X[test]) == y[test]
 
 
 def measure(options):
     """Append what is missing in the file of results."""
-    keys = ("set", "rows", "seed", "method", "minilm")
-    done = {tuple(r[key] for key in keys) for r in read_records(options.results)}
     methods = dict.fromkeys(BASELINES, {}) | NETS[options.part]
-    for name in options.sets or SETS[options.part]:
-        sizes = dict.fromkeys(min(n, len(load(name).train)) for n in options.rows)
-        for n, seed in [(n, seed) for n in sizes for seed in range(options.seeds)]:
-            for method, parameters in methods.items():
-                key = name, n, seed, method, options.minilm
-                if key in done:
-                    continue
-                begin = time.perf_counter()
-                right = evaluate(name, method, parameters, n, seed, options)
-                record = dict(zip(keys, key, strict=True))
-                record["accuracy"] = 100 * right.mean()
-                record["right"] = "".join(map(str, right.astype(int)))
-                record["seconds"] = round(time.perf_counter() - begin, 1)
-                append_record(options.results, record)
+    cases = [
+        (name, n, seed, method, options.minilm)
+        for name in options.sets or SETS[options.part]
+        for n in dict.fromkeys(min(n, len(load(name).train)) for n in options.rows)
+        for seed in range(options.seeds)
+        for method in methods
+    ]
+
+    def record(name, n, seed, method, minilm):
+        begin = time.perf_counter()
+        right = evaluate(name, method, methods[method], n, seed, options)
+        return {
+            "accuracy": 100 * right.mean(),
+            "right": "".join(map(str, right.astype(int))),
+            "seconds": round(time.perf_counter() - begin, 1),
+        }
+
+    complete(
+        options.results, ("set", "rows", "seed", "method", "minilm"), cases, record
+    )
 
 
 def compared(data, method, reference="concatenation"):
@@ -184,10 +178,8 @@ def compared(data, method, reference="concatenation"):
             for own in (part[part.method == m] for m in (method, reference))
         ]
         differences.append(100 * (rows[0] - rows[1]))
-    means = np.array([each.mean() for each in differences])
-    mean, error = means.mean(), means.std(ddof=1) / len(means) ** 0.5
-    half = t.ppf(0.975, len(means) - 1) * error
-    p = 2 * t.sf(abs(mean / error), len(means) - 1)
+    means = [each.mean() for each in differences]
+    mean, half, p = interval(means)
     drawn = resampled_means(differences)
     low, high = np.percentile(drawn, [2.5, 97.5])
     p_drawn = 2 * min((drawn <= 0).mean(), (drawn >= 0).mean())

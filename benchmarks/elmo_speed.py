@@ -5,9 +5,7 @@ Random weights of the original and the small size, on the test sentences of SST-
 order, runs the character CNN on every token, and the LSTM one step at a time with two
 products per step. "shrinking" sorts each batch by length and drops finished sentences,
 as AllenNLP does; "padded" computes all steps. The implementations alternate, and their
-vectors are compared. If the package elmoformanylangs is installed (`pip install
---no-deps elmoformanylangs "overrides<4"`), its network is included with its own
-weights.
+vectors are compared.
 
 Run: python benchmarks/elmo_speed.py [--size small] [--sentences 256] [--threads 2]
      [--device auto] [--dtype float32] [--plain shrinking padded]
@@ -17,7 +15,6 @@ import argparse
 import os
 import tempfile
 import time
-from importlib.util import find_spec
 from statistics import median
 
 import numpy as np
@@ -25,7 +22,6 @@ import torch
 import torch.nn.functional as F
 
 from sk_metaembed import ElmoEmbedding, TokenSequences
-from sk_metaembed.sources.elmo import _network
 from sk_metaembed.sources.elmo._model_files import cell_key, weight_shapes
 from sk_metaembed.sources.elmo._options import ElmoOptions
 from sk_metaembed.sources.elmo.language_model._model_files import write_model
@@ -183,25 +179,6 @@ def timed(run):
     return result, time.perf_counter() - wall, time.process_time() - cpu
 
 
-def share_of_products(run):
-    """Return the fraction of the wall time spent in matrix products."""
-    spent, plain = 0.0, _network.MixedPrecisionLinear.__call__
-
-    def watched(*args):
-        nonlocal spent
-        start = time.perf_counter()
-        result = plain(*args)
-        spent += time.perf_counter() - start
-        return result
-
-    _network.MixedPrecisionLinear.__call__ = watched
-    try:
-        _, wall, _ = timed(run)
-    finally:
-        _network.MixedPrecisionLinear.__call__ = plain
-    return spent / wall
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--size", choices=SIZES, default="original")
@@ -235,13 +212,6 @@ def main():
         plain(rows[:2])
         sides[f"plain, {kind}"] = lambda plain=plain: plain(rows)
 
-    if find_spec("elmoformanylangs"):
-        from _elmo_for_many_langs import ManyLangs
-
-        peer = ManyLangs(options)
-        peer(rows[:2])
-        sides["elmoformanylangs"] = lambda: peer(rows)
-
     times = {name: [] for name in sides}
     results = {}
     for _ in range(args.repeats):
@@ -257,15 +227,13 @@ def main():
     ours = np.array(times["ours"])
     for name, seconds in times.items():
         seconds = np.array(seconds)
-        is_peer = name == "elmoformanylangs"  # with different vectors
-        gap = np.nan if is_peer else np.abs(results[name] - results["ours"]).max()
+        gap = np.abs(results[name] - results["ours"]).max()
         print(
             f"{name:17} {tokens.n_tokens / median(seconds[:, 0]):8.0f} tokens/s, "
             f"{1e3 * median(seconds[:, 1]) / tokens.n_tokens:6.2f} ms CPU a token; "
             f"ours is {median(seconds[:, 0] / ours[:, 0]):.2f} times as fast (wall), "
             f"{median(seconds[:, 1] / ours[:, 1]):.2f} (CPU); largest gap {gap:.1e}"
         )
-    print(f"ours: {share_of_products(sides['ours']):.0%} of the time in products")
 
 
 if __name__ == "__main__":

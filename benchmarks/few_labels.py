@@ -19,13 +19,14 @@ Run: python benchmarks/few_labels.py [--sets sst2] [--sizes 8] [--draws 3]
 import argparse
 import time
 import warnings
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 import _text_sets as text_sets
 import numpy as np
 import pandas as pd
-from _records import append_record, read_records
-from scipy.stats import t
+from _records import complete, interval
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
@@ -73,28 +74,18 @@ def model_of(name, path, seed):
     return make_pipeline(source, Pooling(), LogisticRegression(C=10))
 
 
-def result(name, path, data, size, seed):
+def result(name, size, seed, model, path):
     """Return accuracy in percent, and seconds of fit."""
+    data = text_sets.load(name)
     train = text_sets.draw(data, size, seed)
     test = np.random.default_rng(0).permutation(data.test)[:N_TEST]
     texts = np.array(data.texts, dtype=object)
-    model = model_of(name, path, seed)
+    fitted = model_of(model, path, seed)
     start = time.perf_counter()
-    model.fit(texts[train].tolist(), data.y[train])
+    fitted.fit(texts[train].tolist(), data.y[train])
     seconds = time.perf_counter() - start
-    right = model.predict(texts[test].tolist()) == data.y[test]
-    return 100 * float(np.mean(right)), seconds
-
-
-def interval(differences):
-    """Return the mean, half of its 95 % interval, and the p-value of Student's t."""
-    n = len(differences)
-    mean = np.mean(differences)
-    if n < 2:
-        return mean, np.nan, np.nan
-    error = np.std(differences, ddof=1) / np.sqrt(n)
-    p = 2 * t.sf(abs(mean / error), n - 1) if error else np.nan
-    return mean, error * t.ppf(0.975, n - 1), p
+    right = fitted.predict(texts[test].tolist()) == data.y[test]
+    return {"accuracy": 100 * float(np.mean(right)), "seconds": seconds}
 
 
 def report(rows):
@@ -131,23 +122,16 @@ def main():
     args = parser.parse_args()
     warnings.filterwarnings("ignore", category=FutureWarning)
     path = encoder_path(args.encoder)
-    rows = read_records(args.results)
-    done = {(r["set"], r["size"], r["draw"], r["model"]): r for r in rows}
-    keys = [
+    draws = range(args.draws)
+    cases = [
         (name, size, draw, model)
-        for draw in range(args.draws)
-        for size in args.sizes
-        for name in args.sets
-        for model in args.models
+        for draw, size, name, model in product(
+            draws, args.sizes, args.sets, args.models
+        )
     ]
-    for key in keys:
-        if key not in done:
-            name, size, draw, model = key
-            accuracy, seconds = result(model, path, text_sets.load(name), size, draw)
-            row = dict(zip(("set", "size", "draw", "model"), key, strict=True))
-            done[key] = {**row, "accuracy": accuracy, "seconds": seconds}
-            append_record(args.results, done[key])
-    report(pd.DataFrame(done.values()))
+    names = ("set", "size", "draw", "model")
+    measure = partial(result, path=path)
+    report(pd.DataFrame(complete(args.results, names, cases, measure)))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import _gpu_rows as rows
 import torch
-from _plain_nets import PlainGRU
+from dme_training import PlainGRU
 from torch.profiler import ProfilerActivity, profile
 
 DTYPES = ("float32", "bfloat16")
@@ -82,13 +82,10 @@ def table(quick):
         ("ELMo training", rows.language_model, "ELMo training, torch's LSTMs"),
     ]
     made = [
-        Row(name, run, batch, dtype, bare)
-        for dtype in DTYPES
-        for name, run, bare in pairs
-        for batch in (64,)
+        Row(name, run, 64, dtype, bare) for dtype in DTYPES for name, run, bare in pairs
     ]
     if quick:
-        return [row._replace(batch=16) for row in made] + _options(16, quick)
+        return [row._replace(batch=16) for row in made]
     large = ("plain loop", "DME", "MiniLM, bare pass", "MiniLM", "ELMo")
     made += [
         Row(name, run, batch, dtype, bare)
@@ -97,28 +94,7 @@ def table(quick):
         for name, run, bare in pairs
         if name in large
     ]
-    made += [Row(n, run, 64, "tf32", bare) for n, run, bare in pairs[:4]]
-    return made + _options(64)
-
-
-def _options(batch, quick=False):
-    """Return rows that show what could be gained where the GPU waits for the CPU."""
-    made = []
-    for dtype in DTYPES:
-        step = "one step, fixed shapes"
-        options = [
-            (step, rows.fixed_step("eager"), None),
-            (f"{step}, CUDA graph", rows.fixed_step("graph"), step),
-            ("BiLSTM, two layers", rows.recurrent("dense"), None),
-            ("BiLSTM, two streams", rows.recurrent("streams"), "BiLSTM, two layers"),
-            ("BiLSTM, packed", rows.recurrent("packed"), "BiLSTM, two layers"),
-        ]
-        made += [Row(n, run, batch, dtype, bare) for n, run, bare in options]
-    if quick:
-        return made
-    step = "one step, fixed shapes"
-    compiled = rows.fixed_step("compile")
-    return [*made, Row(f"{step}, torch.compile", compiled, batch, "float32", step)]
+    return made + [Row(n, run, 64, "tf32", bare) for n, run, bare in pairs[:4]]
 
 
 def measure(row, sizes, device):
@@ -238,23 +214,6 @@ def line(record):
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
-def aims(records):
-    """Return a sentence per aim: 60 % in products, and twice the plain loop."""
-    found = []
-    for record in records:
-        trained = record["bare"] and record["bare"].startswith("plain loop")
-        if record["batch"] != 64 or not trained or not record.get("ratio"):
-            continue
-        share = record["products"] or 0.0
-        reached = record["ratio"] >= 2 and share >= 0.6
-        found.append(
-            f"{record['name']}, {record['dtype']}: {share:.0%} in "
-            f"products (aim: 60 %), {record['ratio']:.2f} x the plain loop (aim: 2): "
-            + ("reached" if reached else "not reached")
-        )
-    return found
-
-
 def hardware(device):
     """Return what the figures depend on, by name."""
     packages = ("torch", "transformers", "skorch", "scikit-learn", "numpy", "triton")
@@ -323,7 +282,6 @@ def main():
         records.append(measured(row, sizes, args.device, end - time.perf_counter()))
         add_ratios(records)
         print(line(records[-1]), flush=True)
-    print("", *aims(records), sep="\n")
     failed = [record["name"] for record in records if record["error"]]
     if failed:
         print(f"\nFailed: {', '.join(failed)}")

@@ -6,10 +6,9 @@ source and concat inner folds choose ("best of three"); the stack; and the one l
 without sources. All but the last two are LogisticRegression (Ridge for numbers) on
 vectors of unit length, with C = 10 below 500 rows and the best of 1, 10 and 100 in
 inner folds from there. Sources: ``static`` is GloVe 100, word2vec 300 and neuralcoref
-50, ``minilm`` these and MiniLM, ``mpnet`` these and both sentence encoders. ``--nets``
-adds the networks with default settings, on the static sources. ``--model2vec`` adds the
-classifier of model2vec, which trains the table of a static model; its table is
-distilled from MiniLM, and may be in a folder.
+50, ``minilm`` these and MiniLM, ``mpnet`` these and both sentence encoders.
+``--model2vec`` adds the classifier of model2vec, which trains the table of a static
+model; its table is distilled from MiniLM, and may be in a folder.
 
 Rows of training data are drawn by class up to 128 per class, and at random above; test
 rows are the same for all. Sets and their parts are those of `_text_sets`. Results are
@@ -19,7 +18,7 @@ has a 95 % interval and a p-value over sets (Student's t on the means of sets, p
 
 Needs ``SK_METAEMBED_DATA`` and the packages that `_text_sets` names; ``--model2vec``
 needs ``model2vec[distill,train]``.
-Run: python benchmarks/labels.py [--sets sst2] [--sources static] [--draws 5] [--nets]
+Run: python benchmarks/labels.py [--sets sst2] [--sources static] [--draws 5]
 """
 
 import argparse
@@ -31,8 +30,8 @@ from pathlib import Path
 import _text_sets as text_sets
 import numpy as np
 import pandas as pd
-from _records import append_record, read_records
-from scipy.stats import pearsonr, t
+from _records import append_record, interval, read_records
+from scipy.stats import pearsonr
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -40,8 +39,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
 
 from sk_metaembed import (
-    DynamicMetaClassifier,
-    EmbeddingUnion,
     StackedMetaClassifier,
     StackedMetaRegressor,
     make_text_pipeline,
@@ -62,7 +59,6 @@ PAIRS = ("sick", "stsb")
 MANY = 500
 N_TEST = 800
 MODEL2VEC = "model2vec classifier"
-NETS = {"DME": "word", "CDME": "context", "unweighted": "uniform"}
 
 
 def rows_of(data, size, seed):
@@ -179,17 +175,6 @@ def trained_table(data, folder, train, test):
     yield MODEL2VEC, predicted, time.process_time() - begin
 
 
-def nets(name, data, train, test, seed):
-    """Yield the rows of the networks with default settings, on static sources."""
-    union = EmbeddingUnion([(s, text_sets.embedding(s)) for s in STATIC])
-    X = union.fit_transform(text_sets.tokens(data))
-    for label, attention in NETS.items():
-        begin = time.process_time()
-        model = DynamicMetaClassifier(attention, random_state=seed)
-        model.fit(X[train], data.y[train])
-        yield label, model.predict(X[test]), time.process_time() - begin
-
-
 def runs(options, name, group, size, seed):
     """Return the result of each row of one draw."""
     data = text_sets.load(name)
@@ -197,9 +182,7 @@ def runs(options, name, group, size, seed):
     if not data.continuous:
         test = test[np.isin(data.y[test], data.y[train])]
     found = []
-    if options.nets:
-        found = nets(name, data, train, test, seed)
-    elif options.model2vec:
+    if options.model2vec:
         found = trained_table(data, options.folder, train, test)
     else:
         vectors = text_sets.vectors(name, GROUPS[group], options.folder)
@@ -224,8 +207,8 @@ def is_too_large(name, size):
 
 
 def kind(row):
-    """Return which of the three kinds of rows a row belongs to."""
-    return "nets" if row in NETS else row if row == MODEL2VEC else "linear"
+    """Return which of the two kinds of rows a row belongs to."""
+    return row if row == MODEL2VEC else "linear"
 
 
 def measure(options):
@@ -234,7 +217,7 @@ def measure(options):
     keys = {
         (r["set"], r["sources"], r["size"], r["draw"], kind(r["row"])) for r in done
     }
-    own = "nets" if options.nets else MODEL2VEC if options.model2vec else "linear"
+    own = MODEL2VEC if options.model2vec else "linear"
     for draw in range(options.draws):
         for size in options.sizes:
             for name in options.sets:
@@ -273,10 +256,7 @@ def summary(results, group, pairs):
             if row != "stack" and ("stack", size) in means.index:
                 gap = (means.loc[("stack", size)] - means.loc[(row, size)]).dropna()
                 if len(gap) > 1:
-                    error = gap.std(ddof=1) / np.sqrt(len(gap))
-                    half = error * t.ppf(0.975, len(gap) - 1)
-                    p = 2 * t.sf(abs(gap.mean() / max(error, 1e-9)), len(gap) - 1)
-                    cell += f" ({gap.mean():+.1f} ± {half:.1f}, {p:.3f})"
+                    cell += " ({:+.1f} ± {:.1f}, {:.3f})".format(*interval(gap))
             cells.append(cell)
         print(f"| {row} | " + " | ".join(cells) + " |")
 
@@ -355,7 +335,6 @@ def main():
     parser.add_argument("--sources", nargs="+", choices=GROUPS, default=list(GROUPS))
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES)
     parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--nets", action="store_true")
     parser.add_argument("--model2vec", action="store_true")
     parser.add_argument("--folder", type=Path, default=Path("text_sets"))
     parser.add_argument("--results", type=Path, default=Path("labels.jsonl"))

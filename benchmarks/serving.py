@@ -21,11 +21,11 @@ processes. Needs Linux, for memory, ``SK_METAEMBED_DATA``, and the pip packages
 import argparse
 import json
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
+
+from _processes import in_process, mebibytes
 
 # CPU time is nearly the same on a busy and on an idle machine.
 CLOCKS = {"wall": "perf_counter", "cpu": "process_time"}
@@ -117,17 +117,12 @@ def fit(name, folder):
     else:
         rows = {"title": [text.partition("\n")[0] for text in test], "article": test}
     (folder / f"{name}.json").write_text(json.dumps(rows))
+    print(json.dumps(name))
 
 
 def memory():
     """Return the peak resident memory and the current PSS, in MiB."""
-    results = {}
-    for file in ("/proc/self/status", "/proc/self/smaps_rollup"):
-        for line in Path(file).read_text(encoding="utf-8").splitlines():
-            field, _, value = line.partition(":")
-            if field in ("VmHWM", "Pss"):
-                results[field] = int(value.split()[0]) / 1024
-    return results["VmHWM"], results["Pss"]
+    return mebibytes("VmHWM"), mebibytes("Pss", "/proc/self/smaps_rollup")
 
 
 def serve(name, way, folder, calls, clock):
@@ -243,16 +238,10 @@ def timed(predict, rows, now):
     return now() - begin
 
 
-def child(*arguments):
-    """Run a part of this script in a new process; return its output."""
-    run = [sys.executable, __file__, "--child", *map(str, arguments)]
-    return subprocess.run(run, stdout=subprocess.PIPE, text=True, check=True).stdout
-
-
 def measured(args, folder, *what):
     """Return the medians over several processes."""
     runs = [
-        json.loads(child(*what, folder, args.calls, args.clock).splitlines()[-1])
+        in_process(__file__, "--child", *what, folder, args.calls, args.clock)
         for _ in range(args.rounds)
     ]
     return medians(runs)
@@ -348,9 +337,11 @@ def main():
         folder = args.folder or Path(temporary)
         for name in args.only:
             if not (folder / f"{name}.json").exists():
-                child("fit", name, folder)
+                in_process(__file__, "--child", "fit", name, folder)
         for name in args.only:  # not measured: load files into the page cache
-            child("serve", name, "save", folder, 1, args.clock)
+            in_process(
+                __file__, "--child", "serve", name, "save", folder, 1, args.clock
+            )
         results = {
             name: {way: measured(args, folder, "serve", name, way) for way in WAYS}
             for name in args.only

@@ -26,8 +26,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from _data import load_food_reviews, load_sst2, load_vectors
-from _treebank import detokenized
+from _data import detokenized, load_food_reviews, load_sst2, load_vectors
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold

@@ -10,15 +10,13 @@ a new process. Peak memory needs Linux.
 """
 
 import argparse
-import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from _processes import in_process
 
 CONVERT = """
 wv = WordVectors.open(source, cache_dir=cache)
@@ -86,9 +84,7 @@ def write_text(path, n_words, dim):
 
 def measure(body, source, cache, imports=OURS):
     code = FRAME.format(imports=imports, body=body)
-    run = [sys.executable, "-c", code, str(source), str(cache)]
-    done = subprocess.run(run, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    return in_process("-c", code, source, cache)
 
 
 def main():

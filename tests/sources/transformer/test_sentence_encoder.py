@@ -384,12 +384,11 @@ class TestAgainstSentenceTransformers:
 
     @pytest.mark.filterwarnings("ignore:TransformerEmbedding.*longer than")
     def test_random_modules(self, tmp_path):
-        from benchmarks.sentence_parity import random_case
-
         @settings(max_examples=8, database=None, derandomize=True)
         @given(strategies.integers(0, 2**32), strategies.sampled_from(["MPNet", "T5"]))
         def check(seed, family):
-            _, steps, saved, options, encode = random_case(np.random.default_rng(seed))
+            rng = np.random.default_rng(seed)
+            steps, saved, options, encode = tiny.random_steps(rng)
             folder = tmp_path / f"{family}-{seed}"
             tiny.save(folder, family, steps, saved, options)
             expected = self.model(folder).encode(TEXTS, **encode)
