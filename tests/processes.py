@@ -1,4 +1,4 @@
-"""Python processes of their own, for what this one must not do."""
+"""Processes, users and disks that are not those of the tests."""
 
 import contextlib
 import os
@@ -61,3 +61,17 @@ def restricted(folder, user, disk):
     if subprocess.run([*command, "test", "!", "-w", str(folder)]).returncode:
         pytest.skip(f"{command[0]} is not allowed")
     return command
+
+
+@contextlib.contextmanager
+def small_disk(folder, size="64k"):
+    """Mount a disk that is soon full; skips where that is not allowed."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    is_root = os.name == "posix" and os.geteuid() == 0
+    if not is_root or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("this system lets us mount no tmpfs")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sk_metaembed as sk
 from sk_metaembed.datasets import fetch_sentence_pairs, load_conll
 
-from .small_disk import small_disk
+from .processes import small_disk
 from .tiny_elmo import OPTIONS, random_weights, write_model
 
 MIB = 1 << 20

@@ -20,8 +20,7 @@ from sk_metaembed import (
 )
 
 from .handles import clear_handles
-from .processes import NOBODY, restricted, run_script, shared_folder
-from .small_disk import small_disk
+from .processes import NOBODY, restricted, run_script, shared_folder, small_disk
 
 TEXTS = ["a fine film", "a sad film", "a fine plot", "a sad plot"] * 3
 

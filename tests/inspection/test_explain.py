@@ -39,8 +39,7 @@ from sk_metaembed import (
     make_text_pipeline,
 )
 from sk_metaembed.inspection import explain
-from sk_metaembed.sequences import EmbeddedInputMixin
-from tests.sample_steps import Source
+from sk_metaembed.sequences import EmbeddedInputMixin, SequencesOutputMixin
 
 rng = np.random.default_rng(0)
 WORDS = [f"w{i}" for i in range(30)]
@@ -327,7 +326,17 @@ def test_sources_of_three_classes_are_left_out_in_turn():
         assert_close(explanation.sources[name], effect)
 
 
-class Lengths(Source):
+class Unlearned(SequencesOutputMixin, TransformerMixin, BaseEstimator):
+    """A source that learns nothing."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
+class Lengths(Unlearned):
     """A source of two blocks: the length of each word, and its square."""
 
     def transform(self, X):
@@ -395,7 +404,7 @@ def test_input_may_be_tokens_vectors_or_missing():
     assert explanation.tokens.lengths.tolist() == [2, 0]
 
 
-class WrittenLength(Source):
+class WrittenLength(Unlearned):
     """A source at token level that reads the original texts."""
 
     def transform(self, X):

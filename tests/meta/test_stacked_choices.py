@@ -52,7 +52,7 @@ def test_the_penalty_is_the_usual_one_unless_another_is_better(strength, chosen)
     cv = StratifiedKFold(5, shuffle=True, random_state=0)
     losses = losses_of(normalize(X), y, [*cv.split(X, y)], STRENGTHS)
     assert STRENGTHS[nearest_to_default(losses)] == chosen
-    assert fitted(X, y, cv).estimators_["a"].C == pytest.approx(chosen)
+    assert pytest.approx(chosen) == fitted(X, y, cv).estimators_["a"].C
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_the_first_of_large_folds_chooses_where_its_loss_stops_falling(
     losses = losses_of(normalize(X), y, [next(cv.split(X, y))], STRENGTHS).sum(axis=1)
     place = next((i for i in range(2) if losses[i + 1] >= losses[i]), 2)
     assert STRENGTHS[place] == chosen
-    assert fitted(X, y, cv).estimators_["a"].C == pytest.approx(chosen)
+    assert pytest.approx(chosen) == fitted(X, y, cv).estimators_["a"].C
 
 
 @pytest.mark.parametrize(

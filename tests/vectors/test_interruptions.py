@@ -12,7 +12,7 @@ import pytest
 from sk_metaembed import WordVectors, export_vectors
 
 from ..compiled import compiled_loops
-from ..small_disk import small_disk
+from ..processes import small_disk
 
 ROOT = os.name == "posix" and os.geteuid() == 0
 LINES = "".join(f"w{i} {i}.5 -{i}e-3 7\n" for i in range(3000))

@@ -1,21 +1,24 @@
-"""tools/check_release.py finds planted faults, and none in what is right."""
+"""The scripts in tools/: checks of a release, versions of docs, packages for a GPU."""
 
+import importlib.metadata
+import json
 import re
 import shutil
+import sys
 import zipfile
 from datetime import date
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+
+sys.path.append(str(Path(__file__).parents[1] / "tools"))
+import check_release as release
+import docs_versions
+import gpu_packages
 
 ROOT = Path(__file__).resolve().parents[1]
 TODAY = date(2027, 1, 31)
-
-
-SPEC = spec_from_file_location("check_release", ROOT / "tools" / "check_release.py")
-release = module_from_spec(SPEC)
-SPEC.loader.exec_module(release)
 VERSION = release.find_version(ROOT)
 needs_git = pytest.mark.skipif(
     not (ROOT / ".git").exists() or shutil.which("git") is None,
@@ -128,3 +131,39 @@ def test_version(tmp_path):
     found = [*release.check_version(tmp_path, "1.0.0.dev1")]
     assert "is not a version of a release" in found[0]
     assert "CITATION.cff has no line 'version: 1.0.0.dev1'" in found[1]
+
+
+def test_index_leads_to_the_newest_release(tmp_path):
+    site = tmp_path / "site"
+    for version in ("0.9.0", "0.10.0", "1.0.0rc1", "0.9.0"):
+        built = tmp_path / "html"
+        built.mkdir(exist_ok=True)
+        (built / "index.html").write_text(f"pages of {version}")
+        docs_versions.add_version(built, site, "https://docs.org/here/", version)
+    entries = json.loads((site / "versions.json").read_text())
+    assert [entry["version"] for entry in entries] == ["1.0.0rc1", "0.10.0", "0.9.0"]
+    assert [entry["preferred"] for entry in entries] == [False, True, False]
+    assert entries[1]["url"] == "https://docs.org/here/0.10.0/"
+    for entry in entries:
+        page = (site / entry["version"] / "index.html").read_text()
+        assert page == f"pages of {entry['version']}"
+    assert 'url=0.10.0/"' in (site / "index.html").read_text()
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_each_missing_package_is_one_word(optional, monkeypatch):
+    def version(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(gpu_packages, "version", version)
+    listed = gpu_packages.packages(optional)
+    assert len(listed) >= 5
+    for package in listed:
+        assert not set(package) & set(" ;[]")
+        assert Requirement(package).specifier
+
+
+def test_installed_packages_and_those_of_other_pythons_are_left_out(monkeypatch):
+    assert gpu_packages.packages(False) == []
+    assert not gpu_packages.is_missing("absent>=1; python_version < '3'")
+    assert gpu_packages.is_missing("absent>=1")

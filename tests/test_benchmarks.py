@@ -1,6 +1,11 @@
-"""What benchmarks/quick.py calls a change, on generated ratios; nothing is timed."""
+"""The scripts in benchmarks/ that others rely on; nothing is timed.
+
+What quick.py calls a change, on generated ratios; what gpu.py reports of a row that
+takes too long; the seeds of fuzz.py, without atheris.
+"""
 
 import math
+import subprocess
 import sys
 from importlib import import_module
 from itertools import pairwise
@@ -143,3 +148,54 @@ def test_every_workload_runs(quick, monkeypatch, tmp_path):
         folder.mkdir()
         for side in workload.prepare(folder):
             side()
+
+
+@pytest.mark.parametrize(("left", "reported"), [(59, "skipped"), (61, "failed")])
+def test_a_row_cut_off_by_the_end_has_not_failed(left, reported, monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    gpu = import_module("gpu")
+
+    def measure(*args):
+        raise TimeoutError(f"took more than {min(left, 60)} s")
+
+    monkeypatch.setattr(gpu, "measure", measure)
+    record = gpu.measured(gpu.Row("DME", None, 64, "float32"), None, "cpu", left)
+    assert f"{reported}: " in gpu.line(record)
+    assert (record["error"] is None) == (reported == "skipped")
+
+
+SEEDS = """
+import contextlib, importlib.util, shutil, sys, types, warnings
+
+atheris = types.ModuleType("atheris")
+atheris.instrument_imports = lambda **options: contextlib.nullcontext()
+sys.modules["atheris"] = atheris
+spec = importlib.util.spec_from_file_location("fuzz", sys.argv[1])
+fuzz = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(fuzz)
+try:
+    for name, (parse, seeds, longest) in fuzz.PARSERS.items():
+        inputs = seeds()
+        assert inputs, name
+        for data in inputs:
+            parse(data)
+            assert len(data) <= longest, (name, len(data))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fuzz.cache_file(b"x" * 5000)
+    assert any("is corrupt" in str(w.message) for w in caught)
+finally:
+    shutil.rmtree(fuzz.WORK)
+"""
+
+
+@pytest.mark.slow  # seconds in loops that numba does not compile
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="atheris needs Linux")
+def test_seeds_of_the_fuzzed_parsers_are_valid():
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SEEDS, str(BENCHMARKS / "fuzz.py")],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr

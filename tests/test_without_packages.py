@@ -1,35 +1,42 @@
-"""The environment without torch of the guide "Deploying": nothing else is needed."""
+"""Without torch, in the environment of the guide "Deploying", and without gensim."""
 
 import json
 import re
+import sys
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sk_metaembed import (
+    FastTextEmbedding,
+    PretrainedEmbedding,
+    Word2VecEmbedding,
+    WordVectors,
+    make_text_pipeline,
+    save,
+)
 
 from .processes import run_script
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide" / "deploying.rst"
 
 
-def distributions_of(packages):
-    """Return the distributions of packages and of those that they require."""
-    distributions, found, names = [], set(), set(packages)
+def modules_of(packages):
+    """Return the modules of packages and of those that they require."""
+    modules, found, names = set(), set(), set(packages)
     while names:
         name = names.pop()
         found.add(name)
         try:
-            distributions.append(distribution(name))
+            package = distribution(name)
         except PackageNotFoundError:  # of another system
             continue
-        required = distributions[-1].requires or ()
-        required = [r for r in required if "extra ==" not in r]
+        modules |= {file.parts[0].removesuffix(".py") for file in package.files}
+        required = [r for r in package.requires or () if "extra ==" not in r]
         names |= {re.match(r"[\w.-]+", r)[0] for r in required} - found
-    return distributions
-
-
-def modules_of(packages):
-    """Return the modules of packages and of those that they require."""
-    files = [file for each in distributions_of(packages) for file in each.files]
-    return {file.parts[0].removesuffix(".py") for file in files}
+    return modules
 
 
 def modules_of_guide():
@@ -128,3 +135,38 @@ def test_everything_works_but_networks_and_tables_need_pandas(tmp_path, monkeypa
     assert not {"torch", "tqdm", "pandas", "gensim", "skorch"} & present
     modules = json.dumps([[*present], [*of_pandas]])
     run_script(BLOCK + EVERYTHING + TABLES, modules)
+
+
+TEXTS = ["tea with milk", "black coffee", "milk tea", "coffee beans"] * 4
+
+
+@pytest.fixture
+def no_gensim(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("gensim.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "gensim", None)
+
+
+@pytest.mark.usefixtures("no_gensim")
+@pytest.mark.parametrize("source", [Word2VecEmbedding(), FastTextEmbedding()])
+def test_training_names_gensim(source):
+    with pytest.raises(ImportError, match=f"{type(source).__name__} requires gensim"):
+        source.fit(TEXTS)
+
+
+@pytest.mark.usefixtures("no_gensim")
+def test_a_name_is_looked_up_by_gensim():
+    with pytest.raises(ImportError, match="'glove-twitter-25'.* requires gensim"):
+        PretrainedEmbedding("glove-twitter-25").fit(TEXTS)
+
+
+@pytest.mark.usefixtures("no_gensim")
+def test_vectors_are_opened_and_pipelines_saved_without_gensim(tmp_path):
+    source = tmp_path / "vectors.txt"
+    source.write_text("tea 1 0\ncoffee 0 1\n", "utf-8")
+    store = WordVectors.convert(source, tmp_path / "store")
+    with pytest.raises(ImportError, match="to_keyed_vectors requires gensim"):
+        store.to_keyed_vectors()
+    y = np.arange(len(TEXTS)) % 2
+    pipe = make_text_pipeline("classifier", [("own", PretrainedEmbedding(store))])
+    save(pipe.fit(TEXTS, y), tmp_path / "pipe.skm")
