@@ -23,7 +23,6 @@ from sk_metaembed import (
     make_table_pipeline,
     make_text_pipeline,
 )
-from sk_metaembed._stacking import _folds
 from sk_metaembed.inspection import SourceComparisonDisplay, compare_sources
 
 N_ROWS = 40
@@ -188,26 +187,41 @@ def test_a_stack_with_models_of_words_is_scored_as_it_is():
         np.testing.assert_allclose(seen[5 * k + 4], expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("is_table", [False, True])
-def test_groups_reach_the_folds_of_the_models(is_table, monkeypatch):
+GROUPS = pd.Series(np.arange(N_ROWS) // 4)
+
+
+class Stack(StackedMetaClassifier):
+    """Lists the groups of its training rows."""
+
     seen = []
-    fit = _folds._divide
 
-    def divide(n_folds, labels, counted, groups, *others):
-        pairs = fit(n_folds, labels, counted, groups, *others)
-        seen.append((groups, pairs))
-        return pairs
+    def fit(self, X, y, *, sample_weight=None, groups=None):
+        self.seen.append(groups)
+        return super().fit(X, y, sample_weight=sample_weight, groups=groups)
 
-    monkeypatch.setattr(_folds, "_divide", divide)
-    sources, X = SOURCES, TEXTS
-    if is_table:
-        sources, X = make_table_pipeline("classifier", random_state=0), table_of_rows()
-    groups = pd.Series(np.arange(N_ROWS) // 4)
-    compare_sources(sources, X, Y % 2, cv=2, groups=groups, random_state=0)
-    assert len(seen) > 2
-    for own, pairs in seen:
-        for train, test in pairs:
-            assert not set(own[train]) & set(own[test])
+
+class Model(LogisticRegression):
+    """The same for tables."""
+
+    seen = Stack.seen
+
+    def fit(self, X, y, groups=None):
+        self.seen.append(groups)
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("is_table", [False, True])
+def test_groups_reach_the_models(is_table):
+    Stack.seen.clear()
+    sources, X = make_table_pipeline(Model(), random_state=0), table_of_rows()
+    if not is_table:
+        union = EmbeddingUnion(SOURCES)
+        sources, X = make_pipeline(Tokenizer(), union, Stack(random_state=0)), TEXTS
+    compare_sources(sources, X, Y % 2, cv=2, groups=GROUPS, random_state=0)
+    assert len(Stack.seen) == 2 * (2 if is_table else 4)
+    half = len(Stack.seen) // 2  # each fold trains on the groups of the other
+    for one, other in zip(Stack.seen[:half], Stack.seen[half:], strict=True):
+        assert sorted([*one, *other]) == GROUPS.tolist()
 
 
 def test_a_union_is_its_sources(display):
