@@ -140,3 +140,9 @@ def _add_prefix(error, name, is_last=True):
             error._sk_metaembed_named = True
         if not message.startswith(name):
             error.args = (f"{name}: {message}",)
+
+
+def check_choice(value, allowed, name):
+    """Raise a ValueError if the value of a parameter is not one of those allowed."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {tuple(allowed)}; got {value!r}.")

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from ._files import duplicate_groups, make_bunch, package_folder
-
-_DESCR = """\
-BBC news
-========
-
-2225 articles of the BBC news website from 2004 and 2005, in five classes: business
-(510), entertainment (386), politics (417), sports (511) and tech (401). Each text is a
-title, a blank line and paragraphs. A hundred articles occur twice, up to whitespace.
-
-D. Greene, P. Cunningham (2006). Practical solutions to the problem of diagonal
-dominance in kernel document clustering. ICML.
-"""
 
 
 def load_bbc_news(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch | Any:
@@ -45,7 +34,8 @@ def load_bbc_news(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch 
         target : ndarray or Series of str, shape (2225,)
             Name of the class.
         target_names : list of str
-            business, entertainment, politics, sports, tech.
+            The classes: business (510), entertainment (386), politics (417), sports
+            (511), tech (401).
         feature_names : list of str
             "text".
         frame : DataFrame of shape (2225, 2) or None
@@ -55,7 +45,7 @@ def load_bbc_news(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch 
         files : list of str
             File of each text, such as "sports/199.txt".
         DESCR : str
-            Description of the corpus.
+            This text.
     (data, target) : tuple
         Returned instead of the Bunch if `return_X_y`.
 
@@ -109,7 +99,7 @@ def load_bbc_news(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch 
         target_names=np.unique(target).tolist(),
         groups=duplicate_groups(" ".join(text.split()) for text in texts),
         files=[f"{file.parent.name}/{file.name}" for file in files],
-        DESCR=_DESCR,
+        DESCR=inspect.getdoc(load_bbc_news),
     )
 
 

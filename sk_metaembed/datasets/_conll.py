@@ -10,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._core._errors import plural, prefix_errors, short_repr
+from .._core._errors import check_choice, plural, prefix_errors, short_repr
 from .._core._typing import StrPath
 from .._io._compression import detect_compression
 from ..sequences import TokenSequences
-from ._files import RemoteFile, check_choice, data_file
+from ._files import RemoteFile, data_file
 
 _DOCUMENT = "-DOCSTART-"
 _ATTRIBUTES = {"tokens": "data", "tags": "target"}  # of other columns: their name

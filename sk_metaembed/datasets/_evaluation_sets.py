@@ -7,10 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._core._errors import prefix_errors
+from .._core._errors import check_choice, prefix_errors
 from ._files import (
     RemoteFile,
-    check_choice,
     data_file,
     gensim_file,
     make_bunch,

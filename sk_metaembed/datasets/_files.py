@@ -235,12 +235,6 @@ def read_score(field, place):
     return score
 
 
-def check_choice(value, allowed, name):
-    """Raise ValueError if a value is not one of those allowed."""
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {tuple(allowed)}; got {value!r}.")
-
-
 def make_bunch(
     data,
     target,

@@ -8,12 +8,13 @@ from typing import Literal
 
 import numpy as np
 
+from .._core._errors import check_choice
 from .._core._typing import StrPath
 from .._io._atomic import publish
 from .._io._download import sha256
 from ..vectors import WordVectors
 from ..vectors._api import STORE_VERSION, cache_root
-from ._files import check_choice, package_folder
+from ._files import package_folder
 
 
 def load_glove_6b_50d(*, cache_dir: StrPath | None = None) -> WordVectors:

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
 
 from .._core._arrays import normalize_rows
-from .._core._errors import plural, prefix_errors, short_repr
+from .._core._errors import check_choice, plural, prefix_errors, short_repr
 from .._core._optional import progress_bar
 from .._core._sample_weights import fit_model
 from .._core._sklearn import safe_indexing
@@ -488,10 +488,7 @@ def _tfidf(stack):
 
 def _predicts_numbers(sources, y, target_type):
     """Return whether y has numbers instead of classes."""
-    if target_type not in ("auto", "continuous"):
-        raise ValueError(
-            f'target_type must be "auto" or "continuous", got {target_type!r}.'
-        )
+    check_choice(target_type, ("auto", "continuous"), "target_type")
     if isinstance(sources, Pipeline):
         if target_type == "continuous" and not is_regressor(sources):
             raise ValueError(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._core._errors import NamedErrorsMixin
+from .._core._typing import StrPath
 
 # Okabe and Ito's palette; hatches and markers distinguish groups without color.
 _COLORS = (
@@ -132,17 +133,39 @@ def html_fragment(parts):
     return html.encode("utf-8", "backslashreplace").decode()
 
 
-def write_page(fragment, title, path):
-    """Return an HTML document with a fragment as its body, and write it to a path."""
-    document = (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)}</title></head>\n<body>{fragment}</body></html>\n"
-    )
-    if path is not None:
-        Path(path).write_text(document, encoding="utf-8")
-    return document
+class ShadedTexts:
+    """Mixin of displays that show texts in a notebook, by `_repr_html_`."""
+
+    _title: str
+
+    def to_html(self, path: StrPath | None = None) -> str:
+        """Return the texts as an HTML page, and write it to a file if one is given.
+
+        The page is one file without scripts or external resources. Text is escaped.
+
+        Parameters
+        ----------
+        path : str or path-like, default=None
+            File to write, in UTF-8.
+
+        Returns
+        -------
+        str
+            The page.
+        """
+        page = (
+            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            '<meta name="color-scheme" content="light dark">'
+            f"<title>{escape(self._title)}</title></head>\n"
+            f"<body>{self._repr_html_()}</body></html>\n"
+        )
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def _repr_html_(self) -> str:
+        raise NotImplementedError
 
 
 def paragraph(heading, html):

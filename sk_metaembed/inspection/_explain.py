@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._errors import prefix_errors
+from .._core._errors import check_choice, prefix_errors
 from .._core._sklearn import safe_indexing
 from .._pipelines import replace_steps, unwrap_fitted
 from ..sequences import Block, EmbeddedSequences
@@ -18,7 +18,6 @@ from ._explain_linear import Contributions, Outputs, exact_contributions, source
 from ._explained_texts import read_texts, with_column
 from ._explanation import Explanation
 
-_METHODS = ("auto", "exact", "occlusion")
 _TOKENS_AT_ONCE = 1 << 18  # tokens of shortened texts predicted together
 
 
@@ -157,8 +156,7 @@ def explain(
     >>> bool(np.isclose(total, pipe.decision_function(["A good film"])[0]))
     True
     """
-    if method not in _METHODS:
-        raise ValueError(f"method must be one of {_METHODS}, got {method!r}.")
+    check_choice(method, ("auto", "exact", "occlusion"), "method")
     if isinstance(background, Sized) and not len(background):
         raise ValueError(
             "background has no rows. Pass some, such as a hundred training rows, or "

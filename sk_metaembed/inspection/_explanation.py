@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from .._core._errors import check_choice
 from ..sequences._api import display_word, token_columns
 from ._display import (
     BaseDisplay,
+    ShadedTexts,
     draw_bars,
     draw_legend,
     html_fragment,
     html_table,
     paragraph,
     shaded,
-    write_page,
 )
 
 if TYPE_CHECKING:
@@ -26,10 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from .._core._typing import StrPath
     from ..sequences import TokenSequences
 
-_PARTS = ("words", "sources", "columns")
 _OUTPUTS = {
     "decision_function": "decision value",
     "predict_proba": "probability",
@@ -40,7 +39,7 @@ _MAX_TEXTS = 20
 
 
 @dataclass(eq=False, repr=False)
-class Explanation(BaseDisplay):
+class Explanation(ShadedTexts, BaseDisplay):
     """Contributions of words and sources to predictions; the result of `explain`.
 
     In a notebook it shows the texts with colored words: words that support the target
@@ -110,6 +109,8 @@ class Explanation(BaseDisplay):
     0         0    pos   0.75  0.25    0.5
     """
 
+    _title = "Contribution of each word"
+
     tokens: TokenSequences
     values: NDArray[np.float64]
     base: NDArray[np.float64]
@@ -152,8 +153,7 @@ class Explanation(BaseDisplay):
         """
         import pandas as pd
 
-        if part not in _PARTS:
-            raise ValueError(f"part must be one of {_PARTS}, got {part!r}.")
+        check_choice(part, ("words", "sources", "columns"), "part")
         if part == "words":
             return pd.DataFrame(
                 token_columns(self.tokens) | {"contribution": self.words}
@@ -202,10 +202,7 @@ class Explanation(BaseDisplay):
         Explanation
             With `ax_`, `figure_`, `bars_` and `legend_` set.
         """
-        if part not in _PARTS[1:]:
-            raise ValueError(
-                f"part must be one of {_PARTS[1:]}, got {part!r}; to_html shows words."
-            )
+        check_choice(part, ("sources", "columns"), "part")
         effects = self.sources if part == "sources" else self.columns
         if not effects:
             raise ValueError(f"the explanation has no {part}.")
@@ -222,23 +219,6 @@ class Explanation(BaseDisplay):
         ax.tick_params(axis="y", length=0)
         self.legend_ = draw_legend(ax, self.bars_, names, handleheight=1.2)
         return self
-
-    def to_html(self, path: StrPath | None = None) -> str:
-        """Return the texts as an HTML page, and write it to a file if one is given.
-
-        The page is one file without scripts or external resources. Text is escaped.
-
-        Parameters
-        ----------
-        path : str or path-like, default=None
-            File to write, in UTF-8.
-
-        Returns
-        -------
-        str
-            The page.
-        """
-        return write_page(self._repr_html_(), "Contribution of each word", path)
 
     def _repr_html_(self):
         n_shown = min(len(self.values), _MAX_TEXTS)

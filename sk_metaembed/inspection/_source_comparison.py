@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from .._core._errors import check_choice
 from ._display import BaseDisplay, point_style, shorten
 
 if TYPE_CHECKING:
@@ -137,8 +138,7 @@ class SourceComparisonDisplay(BaseDisplay):
         """
         import pandas as pd
 
-        if part not in ("sources", "columns"):
-            raise ValueError(f"part must be 'sources' or 'columns', got {part!r}.")
+        check_choice(part, ("sources", "columns"), "part")
         if part == "columns":
             if self.importances is None:
                 raise ValueError("only pipelines of tables have importances.")

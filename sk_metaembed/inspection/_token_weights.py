@@ -13,11 +13,11 @@ from ..sequences import TokenSequences
 from ..sequences._api import display_word, token_columns
 from ._display import (
     SYMBOLS,
+    ShadedTexts,
     html_fragment,
     html_table,
     paragraph,
     shaded,
-    write_page,
 )
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from numpy.typing import NDArray
-
-    from .._core._typing import StrPath
 
 
 # Weights that differ by less are a tie.
@@ -84,7 +82,7 @@ _MAX_WORDS = 1000  # more are unreadable
 
 
 @dataclass(eq=False, repr=False)
-class TokenWeightsDisplay(NamedErrorsMixin):
+class TokenWeightsDisplay(ShadedTexts, NamedErrorsMixin):
     """Words of some texts, shaded by their dominant source.
 
     Shows the attention of `DynamicMetaEmbedding`, `DynamicMetaClassifier` and the other
@@ -147,6 +145,8 @@ class TokenWeightsDisplay(NamedErrorsMixin):
     >>> display.sources, display.weights.shape
     (['a', 'b'], (2, 2))
     """
+
+    _title = "Dominant source of each word"
 
     tokens: TokenSequences
     weights: NDArray[np.floating[Any]]
@@ -226,23 +226,6 @@ class TokenWeightsDisplay(NamedErrorsMixin):
         return pd.DataFrame(
             {**columns, **dict(zip(self.sources, weights.T, strict=True))}
         )
-
-    def to_html(self, path: StrPath | None = None) -> str:
-        """Return the texts as an HTML page, and write it to a file if one is given.
-
-        The page is one file without scripts or external resources. Text is escaped.
-
-        Parameters
-        ----------
-        path : str or path-like, default=None
-            File to write, in UTF-8.
-
-        Returns
-        -------
-        str
-            The page.
-        """
-        return write_page(self._repr_html_(), "Dominant source of each word", path)
 
     def _repr_html_(self):
         sources, weights = list(self.sources), np.asarray(self.weights)

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from .._core._arrays import infinite_rows
-from .._core._errors import prefix_errors
+from .._core._errors import check_choice, prefix_errors
 from .._core._typing import SupportsTransform
 from ..sequences import EmbeddedSequences
-from ._validation import check_option, check_scores, check_text_pairs
+from ._validation import check_scores, check_text_pairs
 from ._word_similarity import correlation, cosines
 
 _KINDS = ("pearson", "spearman")
@@ -107,7 +107,7 @@ def sentence_similarity_score(
     >>> round(sentence_similarity_score(counts, pairs, [5, 2, 0]), 2)
     0.97
     """
-    check_option(correlation, _KINDS, "correlation")
+    check_choice(correlation, _KINDS, "correlation")
     left, right = check_text_pairs(pairs)
     scores = check_scores(scores, len(left))
     values = sentence_vectors(estimator, left + right)

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import classification_report, precision_recall_fscore_support
 
-from .._core._errors import prefix_errors, prefix_input_errors
+from .._core._errors import check_choice, prefix_errors, prefix_input_errors
 from .._core._typing import Tags, Texts
 from ..sequences import EmbeddedSequences, check_tokens
 from ..sequences._api import check_scheme, read_tags, tags_to_spans
-from ._validation import check_option
 
 
 class SpanOptions(TypedDict, total=False):
@@ -43,8 +42,8 @@ def _label_codes(y_true, y_pred, scheme, invalid, labels, level, tokens):
     """
     if isinstance(labels, str):
         raise ValueError(f"labels must be a list; got a single str: pass [{labels!r}].")
-    check_option(invalid, _INVALID, "invalid")
-    check_option(level, _LEVELS, "level")
+    check_choice(invalid, _INVALID, "invalid")
+    check_choice(level, _LEVELS, "level")
     if isinstance(tokens, EmbeddedSequences):
         tokens = tokens.tokens
     elif tokens is not None:

@@ -1,4 +1,4 @@
-"""Checks of the arguments of metrics: rows of words or texts, scores and options."""
+"""Checks of the arguments of metrics: rows of words or texts, and scores."""
 
 from collections.abc import Mapping
 
@@ -59,12 +59,6 @@ def check_scores(scores, n_pairs):
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise ValueError(f"score {row} is {scores[row]}; drop or correct it.")
     return scores
-
-
-def check_option(value, allowed, name):
-    """Raise ValueError if the value of an option is not one of those allowed."""
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {allowed}; got {value!r}.")
 
 
 def _as_list(rows):

@@ -11,10 +11,10 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
 from .._core._arrays import normalize_rows
-from .._core._errors import prefix_errors
+from .._core._errors import check_choice, prefix_errors
 from .._core._typing import WordEmbedding
 from .._pipelines import lookup_vectors
-from ._validation import check_option, check_scores, check_word_pairs
+from ._validation import check_scores, check_word_pairs
 
 _MISSING = ("omit", "zero", "mean")
 
@@ -124,7 +124,7 @@ def word_similarity_score(
     >>> round(report.score, 2), report.n_missing, report.missing_words
     (0.4, 1, ['gnu'])
     """
-    check_option(missing, _MISSING, "missing")
+    check_choice(missing, _MISSING, "missing")
     words, codes = check_word_pairs(pairs)
     scores = check_scores(scores, len(codes))
     values, known = vectors_of_words(embedding, words, case_fallback)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from .._core._errors import short_repr
 from .._core._typing import StrPath
 from .._io._atomic import check_parent, file_path
 from ._archive import SavedFile, SavedFileError, reading, write_saved_file
@@ -103,7 +104,11 @@ def save(estimator: Any, path: StrPath, *, bundle: bool = False) -> Path:
     """
     target = file_path(path, "sk_metaembed.save")
     check_parent(target, "sk_metaembed.save")
-    _check_estimator(estimator)
+    if not has_parameters(estimator):
+        raise TypeError(
+            "sk_metaembed.save requires one instance of an estimator, with get_params; "
+            f"got {short_repr(estimator)}. To save several, put them into a Pipeline."
+        )
     encoder = Encoder(bundle)
     encoder(estimator)
     names = set().union(*required_trust(encoder.nodes))
@@ -117,19 +122,6 @@ def save(estimator: Any, path: StrPath, *, bundle: bool = False) -> Path:
             stacklevel=2,
         )
     return target
-
-
-def _check_estimator(estimator):
-    if isinstance(estimator, type):
-        raise TypeError(
-            f"sk_metaembed.save requires an estimator, got the class "
-            f"{estimator.__name__}. Pass an instance: {estimator.__name__}(...)."
-        )
-    if not has_parameters(estimator):
-        raise TypeError(
-            "sk_metaembed.save requires an estimator with get_params, got "
-            f"{type(estimator).__name__}. To save several, put them into a Pipeline."
-        )
 
 
 def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
@@ -202,12 +194,11 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     ('builtins.str.split',)
     TokenSequences(1 sequences, 4 tokens, 4 types)
     """
-    trusted = _check_names(trusted)
-    path = file_path(path, "sk_metaembed.load")
+    path, trusted = file_path(path, "sk_metaembed.load"), {*(trusted or ())}
     with open(path, "rb") as source, reading(path):
         file = SavedFile(source)
         nodes = read_nodes(file.read(STRUCTURE))
-        required = [sorted(names - {*trusted}) for names in required_trust(nodes)]
+        required = [sorted(names - trusted) for names in required_trust(nodes)]
         if any(required):
             raise untrusted(*required)
         decoder = Decoder(file)
@@ -219,15 +210,3 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
             if hasattr(type(part), "_load_network"):
                 part._load_network()
     return estimator
-
-
-def _check_names(trusted):
-    names = () if trusted is None else trusted
-    if isinstance(names, Iterable) and not isinstance(names, str):
-        names = tuple(names)  # a generator would be empty afterwards
-        if all(isinstance(name, str) for name in names):
-            return names
-    raise TypeError(
-        "trusted must be a list of names, as in the error message of a file that "
-        f"needs them; got {names!r}."
-    )

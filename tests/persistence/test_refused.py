@@ -196,8 +196,8 @@ def test_models_with_code_or_pickles_are_not_bundled(tmp_path):
         (Tokenizer(tokenizer=Splitter().split), "Splitter.split, a bound method"),
         (Tokenizer(tokenizer=partial(lambda n, t: [t], 1)), "tokenizer is a lambda"),
         (Holder(torch.nn.Linear(1, 1)), r"^estimator\.value is a torch module"),
-        (Pooling, "got the class Pooling. Pass an instance"),
-        ([Pooling()], "get_params, got list. To save several, put them into a Pipe"),
+        (Pooling, "one instance of an estimator.*got <class .*Pooling"),
+        ([Pooling()], r"got \[Pooling\(\)\]. To save several, put them into a Pipe"),
         (Holder(DRAWING), "the distribution 'norm', .* has its own random_state"),
         (Holder(iter([1])), r"^estimator\.value holds list_iterator, which sk_meta"),
     ],
@@ -238,12 +238,6 @@ def test_functions_are_named_and_trusted(tmp_path):
     assert error.value.names == (name,)
     assert load(path, trusted=[name]).get_params()["func"] is spelling
     assert pickle.loads(pickle.dumps(error.value)).names == (name,)
-
-
-@pytest.mark.parametrize("trusted", ["os.system", [1]])
-def test_trusted_is_a_list_of_names(trusted, path):
-    with pytest.raises(TypeError, match="list of names"):
-        load(path, trusted=trusted)
 
 
 def test_existing_file_stays_if_writing_fails(path, monkeypatch):
