@@ -70,8 +70,8 @@ def refuse_other_input(X, allowed=_ALLOWED):
                 "pathlib.Path(...).read_text().splitlines()."
             )
         raise TypeError(
-            f"expected a collection of rows, got a {received}: {short_repr(X)}.{remedy} "
-            f"{allowed}."
+            f"expected a collection of rows, got a {received}: {short_repr(X)}."
+            f"{remedy} {allowed}."
         )
     is_rows = isinstance(X, Iterable) or hasattr(X, "columns")  # an Arrow table
     if not is_rows or isinstance(X, Mapping | Set):

@@ -127,19 +127,6 @@ def test_columns_as_y_and_groups(make, of_lists):
     assert model.fit(ROWS, NUMBERS, groups=make()).scores_ == of_lists[1]
 
 
-@pytest.mark.parametrize(
-    "convert",
-    [pl.DataFrame, narwhals_frame, lambda frame: frame.to_records(index=False)],
-)
-def test_numbers(convert):
-    frame = pd.DataFrame({"a": np.arange(30.0), "b": np.arange(30.0) ** 2})
-    model = TableRegressor(["linear"], random_state=0).fit(frame, frame["a"])
-    expected = model.predict(frame)
-    X = convert(frame)
-    np.testing.assert_array_equal(model.predict(X), expected)
-    assert model.fit(X, frame["a"]).feature_names_in_.tolist() == ["a", "b"]
-
-
 def test_pairs():
     pairs = pd.DataFrame({"first": TEXTS, "second": TEXTS[::-1]})
     encoder = PairEncoder(Tokenizer()).fit(dask.dataframe.from_pandas(pairs))

@@ -3,7 +3,6 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -181,26 +180,6 @@ def test_it_ends_a_pipeline_that_is_searched():
     assert scores.tolist() == [1.0] * 3
     assert pickle.loads(pickle.dumps(best)).predict(rows).tolist() == y
     assert "TokenClassifier" in best._repr_html_()
-
-
-def surface(tagger, X, y):
-    result = tagger.predict(X)
-    return span_f1_score(y, result, level="surface", tokens=X, zero_division=0)
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        pd.Series(TAGS * 6, index=range(30, 60)),
-        TokenSequences.from_lists(TAGS * 6),
-    ],
-    ids=lambda y: type(y).__name__,
-)
-def test_a_fold_is_scored_with_tags_of_any_form(y):
-    X = FunctionEmbedding(spelling).fit_transform(ROWS * 6)
-    tagger = TokenClassifier(LogisticRegression(C=100), window=1)
-    assert len(cross_val_predict(tagger, X, y, cv=3)) == 30
-    assert cross_val_score(tagger, X, y, scoring=surface, cv=3).tolist() == [1.0] * 3
 
 
 @pytest.mark.parametrize(

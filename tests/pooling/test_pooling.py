@@ -13,7 +13,6 @@ from sk_metaembed import (
     Tokenizer,
     TokenSequences,
 )
-from sk_metaembed.pooling import _bags
 
 from ..compiled import compiled_loops
 from .oracles import LABELS, OPTIONS, pool_all
@@ -92,7 +91,7 @@ def test_numpy_compiled_loops_and_threads_agree(dtype, weights, monkeypatch):
     with compiled_loops(True):
         compiled = pooling.transform(embedded)
         np.testing.assert_allclose(small, compiled, rtol=1e-6, atol=1e-6)
-        monkeypatch.setattr(_bags, "_ENTRIES_PER_THREAD", 1)
+        monkeypatch.setattr("sk_metaembed.pooling._bags._ENTRIES_PER_THREAD", 1)
         monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", 2)
         np.testing.assert_array_equal(pooling.transform(embedded), compiled)
 

@@ -227,38 +227,17 @@ def test_order_and_surplus_of_types_do_not_matter():
     assert left != EmbeddedSequences(b, [Block("t", values[[1, 0]], "type")])
 
 
-IMMUTABLE = [make_tokens(ROWS), embed(ROWS), embed(ROWS).blocks[0]]
-
-
-@pytest.mark.parametrize("value", IMMUTABLE, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value", [make_tokens(ROWS), embed(ROWS), embed(ROWS).blocks[0]], ids=type
+)
 def test_immutable(value):
     for name in type(value).__slots__:
         with pytest.raises(AttributeError, match="immutable"):
             setattr(value, name, None)
         with pytest.raises(AttributeError, match="immutable"):
             delattr(value, name)
-        part = getattr(value, name)
-        if isinstance(part, np.ndarray):
-            with pytest.raises(ValueError, match="read-only"):
-                part[:1] = part[:1]
     with pytest.raises((AttributeError, TypeError)):
         value.anything = 1
-
-
-def test_repr_and_html():
-    embedded = embed([["<b>", "&"], ["x"] * 30])
-    assert repr(embedded.tokens) == "TokenSequences(2 sequences, 32 tokens, 3 types)"
-    assert repr(embedded) == (
-        "EmbeddedSequences(2 sequences, 32 tokens, 3 types; "
-        "type1: type 1d, token2: token 2d, sequence3: sequence 3d)"
-    )
-    assert repr(embedded.blocks[0]) == (
-        "Block('type1', level='type', shape=(3, 1), known=66.7%)"
-    )
-    for page in (embedded.tokens._repr_html_(), embedded._repr_html_()):
-        assert '<bdi class="t">&lt;b&gt;</bdi> <bdi class="t">&amp;</bdi>' in page
-        assert "<b>&" not in page
-        assert "…" in page
 
 
 @pytest.mark.parametrize(

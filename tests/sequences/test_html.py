@@ -29,15 +29,6 @@ def test_page_shows_numbers_blocks_and_rows(embedded):
     assert "Blocks" not in embedded.tokens._repr_html_()
 
 
-def test_html_does_not_gather_vectors():
-    table = np.ones((10, 5), dtype=np.float32)
-    rows = np.array([3, -1, 5])
-    block = Block._of_table("mapped", table, "type", rows >= 0, rows)
-    embedded = EmbeddedSequences(TokenSequences.from_lists([["a", "b", "c"]]), [block])
-    assert "mapped" in embedded._repr_html_()
-    assert block._table_rows[1] is not None
-
-
 @pytest.mark.parametrize("level", ["tokens", "embedded"])
 def test_page_is_escaped_and_self_contained(embedded, level):
     page = (embedded if level == "embedded" else embedded.tokens)._repr_html_()

@@ -1,4 +1,4 @@
-"""A pandas index stays with its rows, from the texts to every DataFrame."""
+"""Steps of this package and others keep a pandas index, from texts to DataFrames."""
 
 import pickle
 from copy import deepcopy
@@ -20,7 +20,7 @@ from sk_metaembed import (
     Tokenizer,
     TokenSequences,
 )
-from sk_metaembed.sequences import EmbeddedInputMixin
+from sk_metaembed.sequences import EmbeddedInputMixin, SequencesOutputMixin
 
 LENGTHS = FunctionEmbedding(lambda words: [[len(w), ord(w[0])] for w in words])
 PIPE = make_pipeline(Tokenizer(), LENGTHS, Pooling())
@@ -141,3 +141,10 @@ def test_own_labels():
     assert tokens.index.tolist() == [7]
     with pytest.raises(ValueError, match="got 1 labels for 2 sequences"):
         TokenSequences.from_lists([["a"], ["b"]], index=["x"])
+
+
+def test_wrong_order_of_bases_is_refused():
+    with pytest.raises(TypeError, match="Wrong: SequencesOutputMixin must be to"):
+
+        class Wrong(TransformerMixin, SequencesOutputMixin, BaseEstimator):
+            pass

@@ -4,6 +4,8 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from sk_metaembed import (
@@ -48,15 +50,6 @@ def test_a_subset_takes_both_sides(pairs, key):
     for mine, theirs in zip(subset, np.arange(3)[key], strict=True):
         for side, other in zip(mine, pairs[int(theirs)], strict=True):
             np.testing.assert_array_equal(side, other)
-
-
-def test_a_subset_shares_types_and_their_vectors():
-    pairs = embedded()
-    subset = pairs[[2, 0]]
-    assert subset.sequences.tokens.types is pairs.sequences.tokens.types
-    table, own = (p.sequences.block("type1").values for p in (pairs, subset))
-    assert np.shares_memory(table, own)
-    assert pairs.first.block("type1") is pairs.sequences.block("type1")
 
 
 def test_copies_are_equal_and_others_are_not(pairs):
@@ -114,18 +107,14 @@ def read(X):
         iter,
         np.array,
         lambda rows: pd.DataFrame(rows, columns=["one", "other"], index=[5, 6, 7]),
-        lambda rows: pd.Series(rows),
+        lambda rows: pl.DataFrame(rows, schema=["one", "other"], orient="row"),
+        lambda rows: pa.table({"one": [a for a, _ in rows], "b": [b for _, b in rows]}),
+        pd.Series,
         lambda rows: [np.array(row) for row in rows],
     ],
 )
 def test_every_container_of_pairs_gives_the_same_result(make):
     assert read(make(TEXTS)) == [([a], [b]) for a, b in TEXTS]
-
-
-def test_polars_and_arrow_columns_are_read():
-    polars = pytest.importorskip("polars")
-    frame = polars.DataFrame(TEXTS, schema=["one", "other"], orient="row")
-    assert read(frame) == read(frame.to_arrow()) == read(TEXTS)
 
 
 def test_token_lists_are_read_as_they_are():

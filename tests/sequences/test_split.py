@@ -235,12 +235,6 @@ def test_texts_are_prepared_alike_for_both_loops(punctuation):
     assert_split(tokenizer, CORPUS, expected.to_list())
 
 
-def test_long_input_goes_through_the_compiled_passes():
-    texts = [f"Word{i % 977} é{i % 13}, ." for i in range(5000)]
-    expected = [re.findall(r"\w+", text.lower()) for text in texts]
-    assert Tokenizer().transform(texts) == TokenSequences.from_lists(expected)
-
-
 def test_rows_keep_their_information_in_compiled_loops():
     with compiled_loops(True):
         tokens = Tokenizer(missing="empty").transform(["To be", None])

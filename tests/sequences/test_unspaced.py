@@ -70,12 +70,3 @@ def test_forms_of_the_same_text_have_the_same_tokens():
     assert "\u3099" in decomposed
     for text in (composed, full_and_half, decomposed):
         assert tokenizer.transform([text])[0] == expected
-
-
-def test_spans_are_those_of_the_original_text():
-    tokenizer = Tokenizer(token_pattern=CHARACTERS, normalize="NFKC")
-    text = "ｶﾞﾗｽを２つ"
-    tokens = tokenizer.transform([text])
-    spans = tokens.spans()
-    parts = [text[start:end] for start, end in spans]
-    assert parts == ["ｶﾞ", "ﾗ", "ｽ", "を", "２", "つ"]
