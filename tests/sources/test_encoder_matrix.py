@@ -106,7 +106,6 @@ CASES = {
     "words, stop words": lambda f: [words(stop_words={"good", "film!"}), pooling()],
     "words, rounded": lambda f: [words().half(), pooling()],
     "words, dense": lambda f: [words(), pooling(), dense(DIM, 4), normalize()],
-    "static": lambda f: [pieces()],
     "static, unit": lambda f: [pieces(), normalize()],
     "static, dense": lambda f: [pieces(), dense(DIM, 4), layer_norm(4)],
     "static, dropout": lambda f: [pieces(), modules.Dropout(0.5), normalize()],
@@ -355,8 +354,14 @@ MODEL2VEC = {
 }
 
 
-@pytest.mark.parametrize("quantized", [None, "float16", "int8"])
-@pytest.mark.parametrize("name", MODEL2VEC)
+@pytest.mark.parametrize(
+    ("name", "quantized"),
+    [
+        *((name, None) for name in MODEL2VEC),
+        ("weights", "float16"),
+        ("mapping", "int8"),
+    ],
+)
 def test_model2vec(tmp_path, name, quantized):
     model2vec = pytest.importorskip("model2vec")
     tokenizer, options = tiny_static.wordpiece(), dict(MODEL2VEC[name])

@@ -113,7 +113,6 @@ def test_sparse_output_is_dense_up_to_a_limit():
     [
         (lambda X: np.ones((2, 3)), ValueError, r"\(5, dim\); got \(2, 3\)"),
         (lambda X: np.ones((len(X), 0)), ValueError, "dim"),
-        (lambda X: np.full((len(X), 2), np.nan), ValueError, "5 of 5 rows contain NaN"),
         (lambda X: np.ma.masked_equal(np.eye(5), 1), ValueError, "5 of 5 rows contain"),
         (lambda X: np.full((len(X), 2), 1e300), ValueError, "infinity"),
         (lambda X: np.array([["a"]] * len(X)), TypeError, "must return numbers"),
@@ -159,10 +158,7 @@ def embedded_rows(data, n_fit, *steps):
     ("rank", "steps"),
     [
         (8, [PCA(14, svd_solver="full")]),
-        (8, [PCA(14, svd_solver="covariance_eigh")]),
-        (8, [PCA(14, svd_solver="full", whiten=True)]),
         (8, [PCA(14, svd_solver="covariance_eigh", whiten=True)]),
-        (9, [TruncatedSVD(14, random_state=0)]),
         (9, [TruncatedSVD(14, random_state=0), Normalizer()]),
         (8, [Pipeline([("a", PCA(14)), ("b", "passthrough"), ("c", Normalizer())])]),
     ],
@@ -186,12 +182,3 @@ def test_small_components_and_dimensions_remain(dtype, size):
         values, expected = embedded_rows(data, 50, step)
         np.testing.assert_array_equal(values, expected.astype(np.float32))
         assert values.std(axis=0)[1] > size / 2
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("low", "high"), [(1e5, 1e6), (1e6, 1.01e6)])
-def test_a_dimension_beside_large_numbers_remains(low, high, dtype):
-    rng = np.random.default_rng(0)
-    data = np.column_stack([rng.uniform(low, high, 200), np.arange(200) % 2])
-    values, _ = embedded_rows(data.astype(dtype), 200, PCA())
-    assert values[:, 1].std() == pytest.approx(0.5, abs=0.1)

@@ -166,12 +166,9 @@ def test_models_of_gensim_in_memory(name):
         ),
     ],
 )
-@pytest.mark.parametrize("has_modules", [True, False])
-def test_weights_in_other_formats_are_named(tmp_path, file, message, has_modules):
+def test_weights_in_other_formats_are_named(tmp_path, file, message):
     folder = tiny_encoder.save(tmp_path, steps=[tiny_encoder.pooling("mean")])
     (folder / "model.safetensors").unlink()
-    if not has_modules:
-        (folder / "modules.json").unlink()
     (folder / file).parent.mkdir(exist_ok=True)
     (folder / file).write_bytes(b"weights")
     with pytest.raises(ValueError, match=message):
@@ -179,12 +176,6 @@ def test_weights_in_other_formats_are_named(tmp_path, file, message, has_modules
     if file.endswith((".gguf", ".onnx", ".th")):
         with pytest.raises(ValueError, match="is a file of weights"):
             make_embedding(folder / file)
-
-
-def test_a_lone_file_of_gguf_is_named(tmp_path):
-    (tmp_path / "a.gguf").write_bytes(b"GGUF")
-    with pytest.raises(ValueError, match="as GGUF only"):
-        make_embedding(tmp_path).fit(TEXTS)
 
 
 def test_an_adapter_is_never_ignored(tmp_path, monkeypatch):
@@ -208,7 +199,6 @@ class TestElmo:
         ("options.json", "weights.hdf5"),  # ours, and bilm-tf
         ("options.json", "model.hdf5"),  # NLPL
         ("elmo_2x1024_options.json", "elmo_2x1024_weights.hdf5"),  # AllenNLP
-        ("options.json", "lm_weights.hdf5"),
         ("options.json", "some.hdf5"),
     )
 

@@ -46,10 +46,3 @@ def test_a_corpus_named_by_a_str_needs_a_path(source):
         source.fit("corpus.txt")
     with pytest.raises(TypeError, match=r"'corpus.txt'\. .* Read a file first"):
         source.fit_transform("corpus.txt")
-
-
-def test_stacked_token_lists_are_explained():
-    stacked = np.array([["to", "be"], ["or", "not"]])
-    with pytest.raises(ValueError, match=r"NumPy stacks token lists .* X.tolist\(\)"):
-        SOURCES[0].fit(stacked)
-    assert SOURCES[0].fit(stacked.tolist()).transform([["be"]]).blocks[0].known.all()

@@ -18,6 +18,7 @@ from sk_metaembed import (
     TrainableCharacters,
     Word2VecEmbedding,
     make_embedding_union,
+    source_subsets,
 )
 from sk_metaembed.sources import BaseEmbedding
 
@@ -162,6 +163,10 @@ def test_make_embedding_union_passes_its_parameters():
     source = FunctionEmbedding(lengths)
     with pytest.raises(TypeError, match="row 1"):
         make_embedding_union(source).fit(["a b", None])
+    union = make_embedding_union(w2v(), FastTextEmbedding(), w2v(), active="fasttext")
+    names = [name for name, _ in union.sources]
+    assert names == ["word2vec-1", "fasttext", "word2vec-2"]
+    assert union.active == "fasttext"
     union = make_embedding_union(source, missing="empty", verbose=False)
     assert union.fit(["a b", None]).n_missing_ == 1
     options = {"active", "missing", "n_jobs", "verbose"}
@@ -182,14 +187,6 @@ def test_sources_run_in_threads_if_asked(n_jobs):
     assert used == [n_jobs is None] * 2
 
 
-def test_make_embedding_union_names_by_kind():
-    union = make_embedding_union(w2v(), FastTextEmbedding(), w2v())
-    names = [name for name, _ in union.sources]
-    assert names == ["word2vec-1", "fasttext", "word2vec-2"]
-    chosen = make_embedding_union(w2v(), FastTextEmbedding(), active=["fasttext"])
-    assert chosen.active == ["fasttext"]
-
-
 def test_frozen_sources_are_not_fitted_again(texts):
     from sklearn.frozen import FrozenEstimator
 
@@ -198,3 +195,31 @@ def test_frozen_sources_are_not_fitted_again(texts):
     embedded = union.fit_transform(texts[:1])
     assert union.named_sources_.w2v.vectors_ is frozen.vectors_
     np.testing.assert_array_equal(embedded[0], frozen.transform(texts[:1])[0])
+
+
+def test_sizes_are_bounded():
+    names = list("abcd")
+    assert {len(s) for s in source_subsets(names, min_size=2, max_size=3)} == {2, 3}
+    assert source_subsets(names, min_size=4) == [tuple(names)]
+    assert repr(source_subsets(np.array(names), min_size=4)) == repr([tuple(names)])
+    assert source_subsets(names, max_size=np.int64(1)) == [(name,) for name in names]
+
+
+def test_a_union_gives_its_names_without_what_is_dropped():
+    sources = [(name, FunctionEmbedding(lengths)) for name in "abc"]
+    some = EmbeddingUnion(sources, active=("c",)).set_params(b="drop")
+    assert source_subsets(some) == [("a",), ("c",), ("a", "c")]
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "error", "words"),
+    [
+        ("glove", {}, TypeError, "source_subsets: names must.*'glove'"),
+        ([("a", None)], {}, TypeError, "not .name, source. pairs"),
+        (["a", "b", "a"], {}, ValueError, "at least one, and distinct"),
+        (["a", "b"], {"max_size": 3}, ValueError, "2, the number.*max_size=3"),
+    ],
+)
+def test_invalid_subsets_raise(names, options, error, words):
+    with pytest.raises(error, match=words):
+        source_subsets(names, **options)

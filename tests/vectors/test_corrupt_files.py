@@ -28,7 +28,6 @@ ERRORS = {
         "It was the best of times,\nit was the worst\n",
         "Supported formats: word2vec",
     ),
-    "zip": (b"PK\x03\x04" + bytes(60), "unpack it"),
     "web page": (b"<!DOCTYPE html><html>Not found</html>", "looks like a web page"),
     "all nan": ("a nan 1\nb 1 inf\n", "none with a finite"),
     "cut binary": (b"3 2\n" + binary_rows(3)[:-4], "within word 2 .'w2'.*limit=2"),
@@ -122,7 +121,7 @@ def test_compressed_fasttext_is_refused(write, kind, pruned):
     args = struct.pack("<2i12id", 793712314, 12, 2, *[1] * 7, 0, 0, 0, 1, 1e-4)
     dictionary = struct.pack("<3iqq", 1, 1, 0, 1, pruned) + b"a\0" + bytes(9)
     path = write("x.ftz", args + dictionary + b"\x01" + bytes(40))
-    with pytest.raises(ValueError, match=f"{kind} fastText models"):
+    with pytest.raises(ValueError, match=f"{kind} fastText models.*from_arrays"):
         WordVectors.open(path)
 
 

@@ -187,7 +187,6 @@ def test_store_is_restored_if_replacing_it_fails(tmp_path, monkeypatch):
         ({"path": "a.txt"}, ValueError, 'a .txt file with .* "word2vec-text"'),
         ({"format": "csv"}, ValueError, "format must be one of"),
         ({"unknown": "ignore"}, ValueError, "unknown must be one of"),
-        ({"words": "tea"}, TypeError, "single str 'tea'"),
         ({"words": []}, ValueError, "words is empty"),
         ({"words": ["tea", 3]}, TypeError, "element 1 is 3"),
         ({"embedding": [1.0]}, TypeError, "fitted estimator"),

@@ -1,7 +1,7 @@
-"""Files of other tools that are not read: what the error says to do."""
+"""Files and folders of other tools: what errors say to do, and what is not replaced."""
 
 import io
-import struct
+import json
 import tarfile
 import zipfile
 
@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from sk_metaembed import PretrainedEmbedding, WordVectors, make_embedding
+from sk_metaembed import (
+    PretrainedEmbedding,
+    WordVectors,
+    export_vectors,
+    make_embedding,
+)
 
 
 def _tar():
@@ -59,15 +64,51 @@ def test_files_of_other_tools_are_named(write, name):
             open_it(path)
 
 
-def test_quantized_fasttext_names_the_way_in(write):
-    head = struct.pack("<2i12id", 793712314, 12, 2, *[1] * 7, 0, 0, 0, 1, 1e-4)
-    data = head + struct.pack("<3iqq", 1, 1, 0, 1, -1) + b"a\0" + bytes(9) + b"\x01"
-    with pytest.raises(ValueError, match=r"\.ftz.*get_word_vector.*from_arrays"):
-        WordVectors.open(write("x.ftz", data + bytes(40)))
-
-
 def test_pieces_of_bpemb_are_named():
     pieces = WordVectors.from_arrays(["\u2581the", "\u2581tea", "s"], np.eye(3))
     source = PretrainedEmbedding(pieces)
     with pytest.warns(UserWarning, match=r"SentencePiece's pieces, as in BPEmb"):
         source.fit([["tea"], ["the", "cup"]])
+
+
+@pytest.fixture
+def foreign(tmp_path):
+    """A directory of another tool with a meta.json and the work of its user."""
+    folder = tmp_path / "pipeline"
+    folder.mkdir()
+    (folder / "meta.json").write_text(json.dumps({"lang": "en", "version": "1.0"}))
+    (folder / "thesis.txt").write_text("years of work")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "open_folder",
+    [
+        WordVectors.open,
+        make_embedding,
+        lambda folder: PretrainedEmbedding(folder).fit([["tea"]]),
+        lambda folder: WordVectors.convert(folder, folder.with_name("new")),
+        lambda folder: WordVectors.from_arrays(["a"], [[1.0]], path=folder),
+        lambda folder: export_vectors(
+            {"a": [1.0]}, ["a"], folder, format="store", overwrite=True
+        ),
+    ],
+)
+def test_nothing_of_others_is_replaced_or_to_be_deleted(foreign, open_folder):
+    with pytest.raises((ValueError, OSError)) as caught:
+        open_folder(foreign)
+    assert "elete" not in str(caught.value) and "corrupt" not in str(caught.value)
+    assert (foreign / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_corrupt_store_with_other_files_is_not_to_be_deleted(tmp_path):
+    wv = WordVectors.from_arrays(["a", "b"], np.eye(2), path=tmp_path / "s")
+    (tmp_path / "s" / "thesis.txt").write_text("years of work")
+    with pytest.raises(FileExistsError, match="without other files"):
+        export_vectors(wv, ["a"], tmp_path / "s", format="store", overwrite=True)
+    (tmp_path / "s" / "index.npy").unlink()
+    with pytest.raises(ValueError, match="corrupt. Convert the source again, into an"):
+        WordVectors.open(tmp_path / "s")
+    (tmp_path / "s" / "thesis.txt").unlink()
+    with pytest.raises(ValueError, match="corrupt. Delete the directory and convert"):
+        WordVectors.open(tmp_path / "s")

@@ -1,7 +1,6 @@
 import bz2
 import gzip
 import lzma
-import pickle
 
 import numpy as np
 import pytest
@@ -88,18 +87,6 @@ def test_binary_blocks_join_within_rows(monkeypatch):
     monkeypatch.setattr("sk_metaembed.vectors._read_word2vec._BLOCK", 31)
     path = datapath("euclidean_vectors.bin")
     same(WordVectors.open(path), KeyedVectors.load_word2vec_format(path, binary=True))
-
-
-def test_pickles_are_refused_and_not_run(tmp_path):
-    class Bomb:
-        def __reduce__(self):
-            return open, (str(tmp_path / "ran"), "w")
-
-    path = tmp_path / "bomb.kv"
-    path.write_bytes(pickle.dumps(Bomb()))
-    with pytest.raises(ValueError, match="WordVectors.from_keyed_vectors"):
-        WordVectors.open(path)
-    assert not (tmp_path / "ran").exists()
 
 
 def test_round_trip_keeps_ngrams(tmp_path):

@@ -111,6 +111,7 @@ def test_nothing_is_run(tmp_path):
     kv = KeyedVectors(2)
     kv.add_vectors(["a", "b"], np.eye(2))
     kv.extra = _Bomb(tmp_path / "ran")
+    kv.values = [None, True, -(2**70), 1.5, b"\xff", {"a": (1, 2, 3, 4)}, {1}] * 2
     path = tmp_path / "x.kv"
     for protocol in range(2, 6):
         path.write_bytes(pickle.dumps(kv, protocol))
@@ -141,13 +142,6 @@ def test_other_pickles_are_named(content, match, tmp_path):
         WordVectors.open(path)
 
 
-def test_truncated_pickle_is_named(tmp_path):
-    path = tmp_path / "x.kv"
-    path.write_bytes(pickle.dumps(["word"] * 9)[:-8])
-    with pytest.raises(ValueError, match="without running code: it is truncated or"):
-        WordVectors.open(path)
-
-
 def test_keys_and_matrices_of_others_are_named(tmp_path):
     documents = _doc2vec()
     documents.dv.save(str(tmp_path / "dv.kv"))
@@ -159,19 +153,6 @@ def test_keys_and_matrices_of_others_are_named(tmp_path):
     kv.save(str(tmp_path / "x.kv"))
     with pytest.raises(ValueError, match="not an array of numbers but .*_Foreign"):
         WordVectors.open(tmp_path / "x.kv")
-
-
-VALUES = [None, True, False, 0, -1, 255, 2**31, -(2**70), 1.5, "é", "x" * 300, b"\xff"]
-VALUES += [[1, [2]], {"a": {"b": ()}}, (1, 2, 3, 4), b"y" * 300, [*range(3000)], {1}]
-
-
-@pytest.mark.parametrize("protocol", range(2, 6))
-def test_other_attributes_are_read_over(protocol, tmp_path):
-    kv = KeyedVectors(2)
-    kv.add_vectors(["é", "x" * 300], np.eye(2))
-    kv.values, kv.same = VALUES, VALUES[-1]
-    (tmp_path / "x.kv").write_bytes(pickle.dumps(kv, protocol))
-    assert WordVectors.open(tmp_path / "x.kv").words.tolist() == ["é", "x" * 300]
 
 
 SAVED = pickle.dumps(FastText(common_texts, bucket=5, **OPTIONS).wv, 4)
@@ -196,11 +177,8 @@ def test_corrupt_pickles_are_errors(changes, cut, tmp_path):
         b"\x80\x04\x8e" + b"\xff" * 8,  # bytes of 2 ** 64 - 1
         b"\x80\x04r\xff\xff\xff\xff",
         b"\x80\x04Nr\xff\xff\xff\xff.",
-        b"\x80\x04" + b"(" * 1000,
         b"\x80\x04(u.",
-        b"\x80\x04N]e",
-        b"\x80\x04c",
-        b"\x80\x04",
+        pickle.dumps(["word"] * 9)[:-8],
     ],
 )
 def test_hostile_pickles_need_no_memory(data, tmp_path):

@@ -1,12 +1,10 @@
 """Words that contain spaces, in files whose format separates fields by spaces."""
 
-import struct
-
 import numpy as np
 import pytest
 from gensim.models import KeyedVectors
 
-from sk_metaembed import PretrainedEmbedding, WordVectors
+from sk_metaembed import WordVectors
 
 WORDS = [
     "tea",
@@ -24,18 +22,12 @@ def matrix(n, dim, seed=0):
     return np.random.default_rng(seed).normal(size=(n, dim)).astype(np.float32)
 
 
-def keyed_vectors(words, dim=6):
-    kv = KeyedVectors(dim)
-    kv.add_vectors(words, matrix(len(words), dim))
-    return kv
-
-
 def same(wv, words, vectors):
     assert wv.words.tolist() == list(words)
     np.testing.assert_array_equal(wv.vectors, vectors)
 
 
-@pytest.mark.parametrize("dim", [4, 6, 50])
+@pytest.mark.parametrize("dim", [4, 50])
 @pytest.mark.parametrize("newline", [b"", b"\n"])
 def test_words_of_binary_files_keep_their_spaces(write, dim, newline):
     vectors = matrix(len(WORDS), dim)
@@ -48,27 +40,13 @@ def test_words_of_binary_files_keep_their_spaces(write, dim, newline):
     same(WordVectors.open(path, limit=3), WORDS[:3], vectors[:3])
 
 
-@pytest.mark.parametrize("binary", [True, False])
-def test_files_of_gensim_give_its_words(tmp_path, binary):
-    kv = keyed_vectors(WORDS[:-1])
-    kv.save_word2vec_format(tmp_path / "x", binary=binary)
-    same(WordVectors.open(tmp_path / "x"), kv.index_to_key, kv.vectors)
-
-
 def test_words_of_many_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr("sk_metaembed.vectors._read_word2vec._BLOCK", 5000)
     words = [f"word {i}" if i % 7 == 0 else f"w{i}" for i in range(3000)]
-    kv = keyed_vectors(words, 12)
+    kv = KeyedVectors(12)
+    kv.add_vectors(words, matrix(3000, 12))
     kv.save_word2vec_format(tmp_path / "x.bin", binary=True)
     same(WordVectors.open(tmp_path / "x.bin"), words, kv.vectors)
-
-
-def test_centering_is_not_spoiled_by_one_word(tmp_path):
-    kv = keyed_vectors(["tea", "new york", *map(str, range(50))], 8)
-    kv.save_word2vec_format(tmp_path / "x.bin", binary=True)
-    source = PretrainedEmbedding(tmp_path / "x.bin", preprocess="center")
-    centred = source.fit_transform([["tea"]])[0][0]
-    np.testing.assert_allclose(centred, kv["tea"] - kv.vectors.mean(axis=0), atol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30, 0])
@@ -103,7 +81,6 @@ LINES = {
     "tabs": "user 1\t.1\t.2\nuser 2\t.3\t.4\nnew york\t.5\t.6\n",
     "tab after the word": "user 1\t.1 .2\nuser 2\t.3 .4\nnew york\t.5 .6\n",
     "header": "3 2\nuser 1 .1 .2\nuser 2 .3 .4\nnew york .5 .6\n",
-    "header, ends of numbers": "3 2\nuser 1 .1 .2 \nuser 2 .3 .4 \nnew york .5 .6 \n",
     "header and tabs": "3\t2\nuser 1\t.1\t.2\nuser 2\t.3\t.4\nnew york\t.5\t.6\n",
 }
 
@@ -118,18 +95,12 @@ def test_words_of_text_files_keep_their_spaces(write, name):
     )
 
 
-def test_all_words_may_end_in_a_number(write):
-    wv = WordVectors.open(write("x.txt", "2 2\nuser 1 .1 .2\nuser 2 .3 .4\n"))
-    assert wv.words.tolist() == ["user 1", "user 2"]
-
-
 def test_tabs_between_numbers_do_not_move_them_into_words(write):
     wv = WordVectors.open(write("x.txt", "tea 0.5\t1.5\t-2.5\nmilk 2.0\t-1.5\t3.25\n"))
     same(wv, ["tea", "milk"], [[0.5, 1.5, -2.5], [2, -1.5, 3.25]])
 
 
 REFUSED = {
-    "2 2\na 1.5 2 3\nb 1.5 2 3\n": r"states 2 dimensions, but .* a word and 3 numbers",
     "2 2\na 1 2 3\nb 4 5 6\n": r"states 2 dimensions, but .* a word and 3 numbers",
     "a .1 .2\nb 1 .1 .2\nc .1 .2\n": r"line 2: .* got 4 columns .* only if a tab",
     "0.1\t0.2\t0.3\n-0.4\t0.5\t0.6\n": r"numbers only, .*projector.*from_arrays",
@@ -142,10 +113,3 @@ REFUSED = {
 def test_lines_that_are_refused(write, content):
     with pytest.raises(ValueError, match=REFUSED[content]):
         WordVectors.open(write("x.txt", content))
-
-
-def test_words_of_digits_are_words(write):
-    wv = WordVectors.open(write("ids.txt", "1001 .5 1\n1002 2 -1\n"))
-    assert wv.words.tolist() == ["1001", "1002"]
-    path = write("x.bin", b"2 2\n7 8 " + struct.pack("<2f", 1, 2) + b"9 " + bytes(8))
-    assert WordVectors.open(path).words.tolist() == ["7 8", "9"]

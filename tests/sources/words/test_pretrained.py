@@ -45,14 +45,6 @@ def test_case_falls_back_to_lower_only(store):
     assert exact.blocks[0].known.tolist() == [False, False, False, True]
 
 
-def test_float16_store_stays_float16(store, texts):
-    source = PretrainedEmbedding(store, dtype="float16", preprocess="center")
-    block = source.fit_transform(texts).blocks[0]
-    assert block.values.dtype == np.float16
-    full = PretrainedEmbedding(store, preprocess="center").fit_transform(texts)
-    np.testing.assert_allclose(block.values, full.blocks[0].values, atol=5e-3)
-
-
 @pytest.mark.parametrize("kind", ["file", "store", "keyed"])
 def test_limit(kind, file, keyed_vectors, tmp_path):
     store = WordVectors.open(file, cache_dir=tmp_path)
