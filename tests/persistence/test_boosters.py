@@ -1,7 +1,6 @@
 """Models of LightGBM, XGBoost, CatBoost and imbalanced-learn can be saved."""
 
 import sys
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -77,17 +76,11 @@ def test_a_library_that_is_not_installed(tmp_path, monkeypatch):
         load(path, trusted=TRUSTED["lightgbm"])
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "over_sampling.SMOTE",
-        "under_sampling.RandomUnderSampler",
-    ],
-)
-def test_pipelines_of_imbalanced_learn(name, tmp_path):
+def test_pipelines_of_imbalanced_learn(tmp_path):
     imblearn = pytest.importorskip("imblearn.pipeline")
-    module, _, name = name.partition(".")
-    sampler = getattr(import_module(f"imblearn.{module}"), name)(random_state=0)
+    from imblearn.over_sampling import SMOTE
+
+    sampler = SMOTE(random_state=0)
     pipe = imblearn.make_pipeline(*embedded(), sampler, LogisticRegression())
     pipe.fit(TEXTS, LABELS)
     path = save(pipe, tmp_path / "m.skm")
