@@ -33,7 +33,6 @@ _SAME = {
     "duration": ("m:ss", "time"), "m:ss": ("duration",),
 }  # fmt: skip
 _ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d\d")  # a number without its last digits
-_EXACT = 15  # digits of any float, and those that Excel keeps
 
 
 class Column(NamedTuple):
@@ -279,23 +278,14 @@ class ColumnEncoder:
     def _restore_codes(self, texts, is_float):
         """Return texts, with numbers replaced by the only code in fit that they can be.
 
-        Warns about numbers that can be several codes, or none.
+        Warns about numbers that can be several codes, or lack their last digits.
         """
-        numbers = [t for t in dict.fromkeys(texts) if t.isdecimal() or _is_rounded(t)]
-        rounded = {number for number in numbers if _may_be_rounded(number)}
-        has_values = rounded and self.strings is not None
-        known = dict.fromkeys(self.strings.values_ if has_values else ())
-        long_codes = _codes_by_float(known)
-        restored, several, lost = {}, None, None
-        for number in numbers:
-            codes = long_codes.get(float(number), []) if number in rounded else []
-            is_sure = not codes if number.isdecimal() else len(codes) == 1
-            if number in rounded and number not in known and not is_sure:
-                lost = lost or (number, codes)
-            if number.isdecimal():
-                codes = self._codes_with_zeros(number)
-                if len(codes) > 1 and (is_float or number not in codes):
-                    several = several or (number, codes)
+        distinct_texts = [*dict.fromkeys(texts)]
+        restored, several = {}, None
+        for number in filter(str.isdecimal, distinct_texts):
+            codes = self._codes_with_zeros(number)
+            if len(codes) > 1 and (is_float or number not in codes):
+                several = several or (number, codes)
             if len(codes) == 1 and codes[0] != number:
                 restored[number] = codes[0]
         if several:
@@ -304,10 +294,10 @@ class ColumnEncoder:
                 f"{' or '.join(map(short_repr, several[1]))}: a number has no zeros in "
                 "front. Read it as str, as in fit."
             )
-        if lost:
-            seen = " and ".join(map(short_repr, lost[1][:2])) or "strings"
+        rounded = [*filter(_ROUNDED.fullmatch, distinct_texts)]
+        if rounded and not self._know_all(np.array(rounded, dtype=object)):
             self._warn(
-                f"had {seen} in fit, but has the number {lost[0]}: a float has at "
+                f"had strings in fit, but has the number {rounded[0]}: a float has at "
                 "most 17 digits. Read it as str, as in fit."
             )
         if restored:
@@ -348,8 +338,7 @@ class ColumnEncoder:
         same = {"bool", "number"} if self.format.kind == "binary" else set()
         same |= {each for n in self.notations for each in (n, *_SAME.get(n, ()))}
         new = next((notation for notation in notations if notation not in same), None)
-        is_encoded = self.format.kind in _STRINGS and self.strings is not None
-        if new is None or (is_encoded and self.strings.know_all(texts)):
+        if new is None or (self.format.kind in _STRINGS and self._know_all(texts)):
             return
         known, example = next(iter(self.notations.values())), notations[new]
         meaning = read_example(example, self.format)
@@ -357,6 +346,10 @@ class ColumnEncoder:
             f"was written as {short_repr(known)} in fit, but has {short_repr(example)}"
             f"{', which is read as ' * bool(meaning)}{meaning}. Write it as in fit."
         )
+
+    def _know_all(self, texts):
+        """Return whether all texts are known to occur in the training rows."""
+        return self.strings is not None and self.strings.know_all(texts)
 
     def _warn(self, message):
         warnings.warn(f"column {self.name!r} {message}", UserWarning, stacklevel=3)
@@ -400,8 +393,7 @@ def _notations_of_texts(cells):
     return dict(sorted(found.items(), key=lambda item: item[0] != "text"))
 
 
-# Codes of digits. A number has no zeros in front, and a float at most 17 digits; Excel
-# keeps 15 digits, and writers of its files 15 or 16.
+# Codes of digits. A number has no zeros in front.
 
 
 def find_codes(texts):
@@ -426,28 +418,3 @@ def find_codes(texts):
         if not are_most and number not in found:
             found.append(number)
     return codes, length
-
-
-def _codes_by_float(codes):
-    """Return codes of more than 15 digits by the floats that they become."""
-    found = {}
-    for code in codes:
-        if len(code) > _EXACT and code.isdecimal():
-            number = float(code)
-            by_excel = float(code[:_EXACT].ljust(len(code), "0"))
-            written = float(f"{number:.15g}"), float(f"{number:.16g}")
-            for each in {number, by_excel, *written}:
-                found.setdefault(each, []).append(code)
-    return found
-
-
-def _is_rounded(text):
-    """Return whether a text is a number such as "1.5e+18", without its last digits."""
-    return "+" in text and _ROUNDED.fullmatch(text) is not None
-
-
-def _may_be_rounded(text):
-    """Return whether a float or a spreadsheet may have replaced the last digits."""
-    if len(text) > _EXACT and text.isdecimal():
-        return float(text) == int(text) or not text[_EXACT:].strip("0")
-    return _is_rounded(text)

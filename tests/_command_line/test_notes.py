@@ -1,4 +1,4 @@
-"""Notes about leaks of the target and identifiers, and the reliability in the report."""
+"""Notes about leaks and identifiers, and the reliability in the report."""
 
 import re
 

@@ -232,20 +232,10 @@ def test_a_row_alone_has_the_integers_of_a_batch():
                 np.testing.assert_array_equal(encoder.transform(alone)[0], features)
 
 
-def test_floats_are_the_long_codes_that_they_can_only_be():
-    codes = [*map(str, IDS), *(f"A{i}" for i in range(15))]
-    encoder = fit(codes * 9)
-    expected = encoder.transform(pd.DataFrame({"x": codes[:3]}))
-    with warnings.catch_warnings(action="error"):
-        found = encoder.transform(pd.DataFrame({"x": [float(i) for i in IDS[:3]]}))
-    np.testing.assert_array_equal(found, expected)
-    for rounded in (
-        "1.23457E+18",
-        "1234567890123456768",
-        "1234567890123450000",
-        "1234567890123457024",
-    ):
-        message = f"the number {re.escape(rounded)}: a float has at most 17"
+def test_long_codes_that_are_floats_are_named():
+    encoder = fit([*map(str, IDS), *(f"A{i}" for i in range(15))] * 9)
+    for rounded in "1.23457E+18", float(IDS[0]):
+        message = f"the number {re.escape(str(rounded))}: a float has at most 17"
         with pytest.warns(UserWarning, match=message):
             encoder.transform(pd.DataFrame({"x": [rounded, "A1"]}))
 
