@@ -271,13 +271,14 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
             return NotImplemented
         if self.names != other.names or self.tokens != other.tokens:
             return False
-        pairs = zip(self._compact_blocks(), other._compact_blocks(), strict=True)
-        return all(mine == theirs for mine, theirs in pairs)
-
-    def _compact_blocks(self):
-        """Return the blocks with type rows for the used types, in first-seen order."""
-        order = self.tokens._used_types()
-        return [b.take(order) if b.level == "type" else b for b in self.blocks]
+        _, used = np.unique(self.tokens.codes, return_index=True)  # types, in any order
+        for mine, theirs in zip(self.blocks, other.blocks, strict=True):
+            if mine.level == theirs.level == "type":
+                mine = mine.take(self.tokens.codes[used])
+                theirs = theirs.take(other.tokens.codes[used])
+            if mine != theirs:
+                return False
+        return True
 
     def _token_values(self):
         parts = [self.broadcast(block, "token").values for block in self.blocks]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-_PIECE = 1 << 20  # tokens whose 64-bit copies are in memory at once
+_CHUNK = 1 << 20  # tokens whose 64-bit copies are in memory at once
 _ROWS = 2048  # lists of str that are read at once
 
 
@@ -278,9 +278,9 @@ class TokenSequences(Rows[list[str]]):
             0 for types that a subset does not use.
         """
         counts = np.zeros(self.n_types, dtype=np.int64)
-        # In pieces, because bincount copies codes to 64 bits.
-        for start in range(0, self.n_tokens, _PIECE):
-            codes = self.codes[start : start + _PIECE]
+        # In chunks, because bincount copies codes to 64 bits.
+        for start in range(0, self.n_tokens, _CHUNK):
+            codes = self.codes[start : start + _CHUNK]
             counts += np.bincount(codes, minlength=self.n_types)
         return counts
 
@@ -324,7 +324,13 @@ class TokenSequences(Rows[list[str]]):
         TokenSequences
             Equal to this one; itself if it uses all types in this order.
         """
-        order = self._used_types()
+        first = np.full(self.n_types, self.n_tokens)
+        for start in reversed(range(0, self.n_tokens, _CHUNK)):
+            codes = self.codes[start : start + _CHUNK][::-1]
+            # If a type occurs several times, the last assignment counts.
+            first[codes] = np.arange(start + len(codes) - 1, start - 1, -1)
+        used = np.flatnonzero(first < self.n_tokens)
+        order = used[np.argsort(first[used])]
         if np.array_equal(order, np.arange(self.n_types)):
             return self
         position = np.zeros(self.n_types, dtype=np.int32)
@@ -333,16 +339,6 @@ class TokenSequences(Rows[list[str]]):
         return self._from_unchecked(
             self.types[order], codes, self.offsets, self._row_info
         )
-
-    def _used_types(self):
-        """Return the rows of the types that occur, in first-seen order."""
-        first = np.full(self.n_types, self.n_tokens)
-        for start in reversed(range(0, self.n_tokens, _PIECE)):
-            codes = self.codes[start : start + _PIECE][::-1]
-            # If a type occurs several times, the last assignment counts.
-            first[codes] = np.arange(start + len(codes) - 1, start - 1, -1)
-        used = np.flatnonzero(first < self.n_tokens)
-        return used[np.argsort(first[used])]
 
     def _row(self, i):
         codes = self.codes[slice(*self.offsets[i : i + 2])]

@@ -179,6 +179,9 @@ def check_cells(
         If a cell is missing or neither a str nor a list of str, or both are mixed.
     """
     cells = [cell for column in columns for cell in column]
+    absent = np.zeros(len(cells), dtype=bool) if missing == "empty" else None
+    if texts and {*map(type, cells)} <= {str}:
+        return cells, absent
     names = {"part": part, "reader": reader}
     for label, column in zip(labels, columns, strict=True):
         i, first = first_present(column)
@@ -189,16 +192,11 @@ def check_cells(
     if lists and not (texts and isinstance(known, str)):
         is_list = not texts or any(map(is_token_list, cells))
         expected = TOKEN_LIST if is_list else TEXT_OR_TOKENS
-    absent = None
-    if missing == "empty":
+    if absent is not None:
         empty = "" if expected == TEXT else []
-        absent = np.zeros(len(cells), dtype=bool)
-        if not {*map(type, cells)} <= {str}:  # saves a call per cell
-            absent[:] = [is_missing(cell) for cell in cells]
-            pairs = zip(cells, absent.tolist(), strict=True)
-            cells = [empty if is_absent else cell for cell, is_absent in pairs]
-    if expected == TEXT and set(map(type, cells)) <= {str}:
-        return cells, absent
+        absent[:] = [is_missing(cell) for cell in cells]
+        pairs = zip(cells, absent.tolist(), strict=True)
+        cells = [empty if is_absent else cell for cell, is_absent in pairs]
     checked, n_rows = [], len(columns[0]) if columns else 0
     for i, cell in enumerate(cells):
         where = _where(i % n_rows, labels[i // n_rows])
