@@ -266,7 +266,11 @@ class _Newton:
             decisions = self.X @ coef.reshape(len(coef), intercept.size)
             decisions = decisions.reshape(-1, *intercept.shape)
             decisions = decisions + intercept.astype(coef.dtype)
-            curved = self._products(self._curve(curvature, decisions))
+            curves = curvature * decisions
+            if self.loss == "softmax":
+                mean = curves.sum(axis=2, keepdims=True)
+                curves = self.weights * (curvature * (decisions - mean))
+            curved = self._products(curves)
             curved = curved[0] + penalty * coef, curved[1]
             length = self._dot(direction, curved)
             # Equal changes of all classes have a curvature of 0, or less by rounding.
@@ -287,13 +291,6 @@ class _Newton:
             )
             product = new
         return step, change
-
-    def _curve(self, curvature, decisions):
-        """Return the change of the weighted slopes with a change of decisions."""
-        if self.loss != "softmax":
-            return curvature * decisions
-        mean = (curvature * decisions).sum(axis=2, keepdims=True)
-        return self.weights * (curvature * (decisions - mean))
 
     def _products(self, rows):
         """Return sums over rows of features times values, and of the values alone."""

@@ -2,7 +2,9 @@
 
 import copy
 import warnings
+from dataclasses import dataclass
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -34,20 +36,9 @@ _LEAST_WEIGHT = 0.1  # share of the default one, so that no sum vanishes
 _LEAST_LENGTH = 1e-3  # root mean square of decision values, for the same reason
 
 
+@dataclass
 class TrainingRows:
     """What all models of a sum share in fit: targets, weights, groups and folds.
-
-    Parameters
-    ----------
-    X : rows
-        Only their number is read.
-    y : array-like of shape (n_rows,) or (n_rows, n_columns)
-    sample_weight, groups : array-like of shape (n_rows,) or None
-        Rows of weight 0 are left out.
-    kind : {"classes", "numbers"}
-    class_weight : dict, "balanced" or None
-    cv : int, cross-validation generator, iterable or None
-        A splitter receives all rows, including rows of weight 0.
 
     Attributes
     ----------
@@ -57,36 +48,21 @@ class TrainingRows:
         The target of these rows.
     sample_weight : ndarray of shape (n_kept,) or None
         The weights of rows times those of their classes.
+    score_weight : ndarray of shape (n_kept,) or None
+        The weights of rows alone.
     groups : ndarray of shape (n_kept,) or None
-    keeps_copies_together : bool
-        Whether copies stay in one fold: there are no groups and no given folds.
+    cv : int, None or list of (train, test)
     folds : Folds
         Set by `divide`.
     """
 
-    def __init__(
-        self, X, y, sample_weight, groups, *, kind, class_weight=None, cv=None
-    ):
-        groups, n_rows = check_groups(groups, len(X)), len(X)
-        self.kept = np.arange(n_rows)
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, X)
-            self.kept = np.flatnonzero(sample_weight)
-        n_absent = n_rows - len(self.kept)
-        if n_absent:
-            y = check_target(y, n_rows)  # an array can be indexed by rows
-            if not isinstance(cv, Integral | None):
-                cv = pairs_of_part(given_pairs(cv, y, groups), self.kept)
-            y, sample_weight = y[self.kept], sample_weight[self.kept]
-            groups = None if groups is None else groups[self.kept]
-        n_kept = len(self.kept)
-        self.target = read_target(y, n_kept, kind, sample_weight, n_absent)
-        # Scores do not count the weights of classes.
-        self._score_weight, self.groups, self._cv = sample_weight, groups, cv
-        self.keeps_copies_together = groups is None and isinstance(cv, Integral | None)
-        self.sample_weight = with_class_weights(
-            class_weight, self.target.y, sample_weight
-        )
+    kept: np.ndarray
+    target: Any
+    sample_weight: np.ndarray | None
+    score_weight: np.ndarray | None
+    groups: np.ndarray | None
+    cv: Any
+    folds: Any = None
 
     def divide(self, copies, random_state, noun):
         """Set the `folds`, and warn if no row can be held out.
@@ -94,9 +70,7 @@ class TrainingRows:
         `copies` has the same number for equal rows, or is None; `noun` is what the
         warning calls them.
         """
-        self.folds = make_folds(
-            self._cv, self.target, self.groups, copies, random_state
-        )
+        self.folds = make_folds(self.cv, self.target, self.groups, copies, random_state)
         if not self.folds.pairs:
             warn_of_no_folds(self.target, self.groups, copies, noun)
 
@@ -108,7 +82,7 @@ class TrainingRows:
         """
         from sklearn.metrics import accuracy_score, r2_score
 
-        rows, weights = self.folds.held_out, self._score_weight
+        rows, weights = self.folds.held_out, self.score_weight
         if np.count_nonzero(rows) < 2:
             return float("nan")
         weights = None if weights is None else weights[rows]
@@ -126,19 +100,38 @@ class WeightedSumMixin:
     """
 
     def _training_rows(self, X, y, sample_weight, groups, cv=None):
-        """Return the `TrainingRows` of a fit; set `classes_` if there are classes."""
-        rows = TrainingRows(
-            X,
-            y,
-            sample_weight,
-            groups,
-            kind=self._target_kind,
-            class_weight=getattr(self, "class_weight", None),
-            cv=cv,
-        )
-        if rows.target.classes is not None:
-            self.classes_ = rows.target.classes
-        return rows
+        """Return the `TrainingRows` of a fit; set `classes_` if there are classes.
+
+        Parameters
+        ----------
+        X : rows
+            Only their number is read.
+        y : array-like of shape (n_rows,) or (n_rows, n_columns)
+        sample_weight, groups : array-like of shape (n_rows,) or None
+            Rows of weight 0 are left out.
+        cv : int, cross-validation generator, iterable or None
+            A splitter receives all rows, including rows of weight 0.
+        """
+        groups, n_rows = check_groups(groups, len(X)), len(X)
+        kept = np.arange(n_rows)
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, X)
+            kept = np.flatnonzero(sample_weight)
+        n_absent = n_rows - len(kept)
+        if n_absent:
+            y = check_target(y, n_rows)  # an array can be indexed by rows
+            if not isinstance(cv, Integral | None):
+                cv = pairs_of_part(given_pairs(cv, y, groups), kept)
+            y, sample_weight = y[kept], sample_weight[kept]
+            groups = None if groups is None else groups[kept]
+        kind, n_kept = self._target_kind, len(kept)
+        target = read_target(y, n_kept, kind, sample_weight, n_absent)
+        if target.classes is not None:
+            self.classes_ = target.classes
+        class_weight = getattr(self, "class_weight", None)
+        weights = with_class_weights(class_weight, target.y, sample_weight)
+        # Scores do not count the weights of classes.
+        return TrainingRows(kept, target, weights, sample_weight, groups, cv)
 
     def _learn_weights(self, rows, models, decisions, defaults, are_shrunk):
         """Set the models by name, their weights and their scores.
@@ -160,7 +153,8 @@ class WeightedSumMixin:
         self.weights_ = dict(zip(models, weights.tolist(), strict=True))
         scores = map(rows.score, decisions)
         self.scores_ = dict(zip(models, scores, strict=True))
-        self._target = rows.target.without_rows()
+        self._target = copy.copy(rows.target)
+        self._target.y = self._target.columns = self._target.is_common = None
 
 
 def fit_weights(decisions, target, held_out_weights, used, defaults, are_shrunk):

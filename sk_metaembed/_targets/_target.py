@@ -6,8 +6,6 @@ more classes; and one per column of numbers, relative to the center. Networks ha
 output per class for two classes too, and outputs for numbers in units of the scale.
 """
 
-import copy
-
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
 from sklearn.utils import column_or_1d
@@ -73,12 +71,6 @@ class Target:
     score: str | None = None
     per_token = False
 
-    def without_rows(self):
-        """Return a copy that does not contain the training rows."""
-        target = copy.copy(self)
-        target.y = target.columns = target.is_common = None
-        return target
-
     def decision_values(self, decisions):
         """Return what `decision_function` returns."""
         return decisions
@@ -142,7 +134,7 @@ class LabelTarget(Target):
 
     def to_columns(self, y):
         """Return indicators of the second of two classes, or of all classes."""
-        return self.as_columns(self.encode(y))[:, -self.n_columns :]
+        return np.eye(self.n_outputs)[self.encode(y), -self.n_columns :]
 
     def as_columns(self, codes):
         """Return one column per class, 1 for its rows and 0 for others."""

@@ -34,73 +34,68 @@ _LEAST_COUNT = 8  # occurrences per type
 class _NgramFeatures(TransformerMixin, BaseEstimator):
     """Rows of unit length, CSR float32 (n_rows, n_features).
 
-    A subclass has `_learn` and `_weights`, which return the rows of a TokenSequences.
-    Case is ignored in words of texts, but not in other tokens. For SequencePairs,
-    the result has the features of pairs and their cosine.
+    A subclass has ``_weights(tokens, learns)``, which returns the rows of a
+    TokenSequences; with `learns`, it learns the features before. Case is ignored in
+    words of texts, but not in other tokens. For SequencePairs, the result has the
+    features of pairs and their cosine.
     """
 
     def fit(self, X, y=None):
         """Learn the n-grams of X and their document frequencies."""
-        self.fit_transform(X)
+        self.rows(X, learns=True)
         return self
-
-    def fit_transform(self, X, y=None):
-        """Learn the n-grams of X, and return the features of X."""
-        return _multiplied_out(self.fit_rows(X))
-
-    def fit_rows(self, X):
-        """Learn the n-grams of X, and return its rows as a matrix or an operator."""
-        tokens = X.sequences if isinstance(X, SequencePairs) else X
-        self.folds_case_ = folds_case(tokens)
-        return _features_of(X, self._learn(self._words(tokens.compact())))
 
     def transform(self, X):
         """Return the features, CSR float32 (n_rows, n_features)."""
-        return _multiplied_out(self.rows(X))
+        rows = self.rows(X)
+        return rows.multiply_out() if isinstance(rows, Product) else rows
 
-    def rows(self, X):
-        """Return the features as a matrix or an operator."""
+    def rows(self, X, *, learns=False):
+        """Return the features, a matrix or a `Product`; `learns` is for fit."""
         tokens = X.sequences if isinstance(X, SequencePairs) else X
-        return _features_of(X, self._weights(self._words(tokens)))
-
-    def _words(self, tokens):
-        return without_case(tokens) if self.folds_case_ else tokens
+        if learns:
+            self.folds_case_ = folds_case(tokens)
+            tokens = tokens.compact()
+        if self.folds_case_:
+            tokens = without_case(tokens)
+        rows = self._weights(tokens, learns)
+        if not isinstance(X, SequencePairs):
+            return rows
+        if isinstance(rows, Product):
+            rows = unit_rows(rows.multiply_out())  # for the cosine
+        u, v = rows[: len(X)], rows[len(X) :]
+        cosines = csr_array(u.multiply(v).sum(axis=1)[:, None])
+        return hstack([pair_features(u, v), cosines], format="csr")
 
 
 class WordFeatures(_NgramFeatures):
     """TF-IDF of words and pairs of adjacent words."""
 
-    def _learn(self, tokens):
-        self.ngrams_ = self._ngrams(tokens)
-        return self._weights(tokens)
-
-    def _ngrams(self, tokens):
-        return learn_ngrams(tokens, _MAX_WORDS, _MAX_FEATURES)
-
-    def _weights(self, tokens):
+    def _weights(self, tokens, learns):
+        if learns:
+            self.ngrams_ = learn_ngrams(tokens, _MAX_WORDS, _MAX_FEATURES)
         return ngram_weights(tokens, self.ngrams_)
 
 
-class NgramFeatures(WordFeatures):
+class NgramFeatures(_NgramFeatures):
     """TF-IDF of n-grams of three words or more, and of pairs with words between."""
 
-    def _ngrams(self, tokens):
-        sizes = _MAX_LENGTH, _MAX_FEATURES
-        kinds = {"min_length": _MAX_WORDS + 1, "gaps": _GAPS}
-        ngrams = learn_ngrams(tokens, *sizes, min_count=2, **kinds)
-        if not len(ngrams.idf):  # a model needs a feature
-            ngrams = learn_ngrams(tokens, *sizes, **kinds)
-        return ngrams
+    def _weights(self, tokens, learns):
+        if learns:
+            sizes = tokens, _MAX_LENGTH, _MAX_FEATURES
+            kinds = {"min_length": _MAX_WORDS + 1, "gaps": _GAPS}
+            self.ngrams_ = learn_ngrams(*sizes, min_count=2, **kinds)
+            if not len(self.ngrams_.idf):  # a model needs a feature
+                self.ngrams_ = learn_ngrams(*sizes, **kinds)
+        return ngram_weights(tokens, self.ngrams_)
 
 
 class PositionFeatures(_NgramFeatures):
     """Words by their position from the start, and from the end if lengths differ."""
 
-    def _learn(self, tokens):
-        self.positions_ = learn_positions(tokens, _MAX_FEATURES)
-        return self._weights(tokens)
-
-    def _weights(self, tokens):
+    def _weights(self, tokens, learns):
+        if learns:
+            self.positions_ = learn_positions(tokens, _MAX_FEATURES)
         return position_weights(tokens, self.positions_)
 
 
@@ -112,37 +107,25 @@ class CharacterFeatures(_NgramFeatures):
     sequence share an n-gram.
     """
 
-    def _learn(self, tokens):
-        least, most = _CHARACTERS
+    def _weights(self, tokens, learns):
         characters, owners = characters_of(canonical_words(tokens.types))
-        self.ngrams_ = learn_ngrams(characters, most, min_length=least)
-        words, counts = _word_weights(tokens), self._counts(tokens, characters, owners)
-        self.ngrams_ = self.ngrams_._replace(idf=_character_weights(words, counts))
-        return self._product(words, counts)
-
-    def _weights(self, tokens):
-        parts = characters_of(canonical_words(tokens.types))
-        return self._product(_word_weights(tokens), self._counts(tokens, *parts))
-
-    def _counts(self, tokens, characters, owners):
-        """Return the n-grams of each word, CSR (n_types, n_ngrams)."""
+        if learns:
+            least, most = _CHARACTERS
+            self.ngrams_ = learn_ngrams(characters, most, min_length=least)
         counts = ngram_counts(characters, self.ngrams_)
-        return _sum_by_owner(counts, owners, tokens.n_types)
-
-    def _product(self, words, counts):
-        """Return the rows, with the n-grams weighted and the rows divided by length."""
+        if len(owners) != tokens.n_types or (owners != np.arange(len(owners))).any():
+            # Some words contain white space, and so have several parts or none.
+            entries = np.ones(len(owners), np.float32), (owners, np.arange(len(owners)))
+            counts = csr_array(entries, shape=(tokens.n_types, len(owners))) @ counts
+        words = distinct_word_counts(tokens)
+        words.data = 1 + np.log(words.data)
+        if learns:
+            self.ngrams_ = self.ngrams_._replace(idf=_character_weights(words, counts))
         counts.data *= self.ngrams_.idf[counts.indices]
         lengths = np.sqrt(squared(words) @ squared(counts).sum(axis=1))
         lengths[lengths == 0] = 1
         words.data /= np.repeat(lengths, np.diff(words.indptr)).astype(np.float32)
         return Product(words, counts)
-
-
-def _word_weights(tokens):
-    """Return 1 + ln c for c occurrences of a word, CSR (n_sequences, n_types)."""
-    words = distinct_word_counts(tokens)
-    words.data = 1 + np.log(words.data)
-    return words
 
 
 def _character_weights(words, counts):
@@ -160,15 +143,6 @@ def _character_weights(words, counts):
     means = np.maximum(means, 1)
     idf = 1 + np.log((1 + n) / (1 + frequencies))
     return (idf * (1 + np.log(means)) / means).astype(np.float32)
-
-
-def _sum_by_owner(counts, owners, n_owners):
-    """Return the sums of rows by their owner, CSR (n_owners, n_features)."""
-    if len(owners) == n_owners and (owners == np.arange(n_owners)).all():
-        return counts
-    ones = np.ones(len(owners), np.float32)
-    places = owners, np.arange(len(owners))
-    return csr_array((ones, places), shape=(n_owners, len(owners))) @ counts
 
 
 def token_features(tokens):
@@ -202,18 +176,3 @@ def _is_alphabet_small(tokens):
     n_types = is_used.sum() - np.sort(n_own)[len(tokens) - n_odd :].sum()
     n_tokens = np.sort(tokens.lengths)[: len(tokens) - n_odd].sum()
     return n_types <= _MAX_TYPES and n_tokens >= _LEAST_COUNT * n_types
-
-
-def _features_of(X, weights):
-    """Return the features of X from the features of its sequences."""
-    if not isinstance(X, SequencePairs):
-        return weights
-    if isinstance(weights, Product):
-        weights = unit_rows(weights.multiply_out())  # for the cosine
-    u, v = weights[: len(X)], weights[len(X) :]
-    cosines = csr_array(u.multiply(v).sum(axis=1)[:, None])
-    return hstack([pair_features(u, v), cosines], format="csr")
-
-
-def _multiplied_out(rows):
-    return rows.multiply_out() if isinstance(rows, Product) else rows

@@ -292,8 +292,8 @@ class _BaseStacked(
             rows = StackRows(X)
         self._reads_pairs, self.dims_in_ = rows.are_pairs, rows.dims
         copies = None
-        if training.keeps_copies_together:
-            copies = equal_rows(X, warns=True)
+        if training.groups is None and isinstance(self.cv, Integral | None):
+            copies = equal_rows(X, warns=True)  # which stay in one fold
         training.divide(copies, self.random_state, "token sequence")
         members = self._members(rows)
         names = [member.name for member in members]

@@ -234,7 +234,7 @@ def _fit_best_view(inputs, target, folds, sample_weight):
             X = features.fit_transform(without_noise(X))
         elif view.features is not None:
             features = view.features()
-            X = features.fit_rows(X)
+            X = features.rows(X, learns=True)
         fit = fit_linear(X, target, folds, sample_weight, view.per_dimension)
         if best is None or is_clearly_less(fit.row_losses, least):
             model = fit.model

@@ -146,7 +146,7 @@ class _TableModel(
         if len(training.kept) < len(table):
             table = table[training.kept]
         rng, copies = check_random_state(self.random_state), None
-        if training.keeps_copies_together:
+        if training.groups is None:
             copies = find_copies([*table.T], target.columns)
         training.divide(copies, rng, "row")
         if training.folds.pairs and copies is not None:

@@ -1,4 +1,4 @@
-"""The penalties and views that a stack chooses, by the losses of scikit-learn's models."""
+"""Penalties and views of a stack are those of the losses of scikit-learn's models."""
 
 import numpy as np
 import pytest
