@@ -52,55 +52,6 @@ if TYPE_CHECKING:
     from .._core._typing import Texts
 
 
-class TableCandidates:
-    """Candidates for tables: a pipeline without strings, with one source, and complete.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-        The result of `make_table_pipeline`.
-    X : DataFrame of pandas or polars, shape (n_rows, n_columns)
-
-    Attributes
-    ----------
-    features : ndarray of shape (n_rows, n_features)
-        Features in which copies of rows are equal.
-    """
-
-    def __init__(self, pipeline, X):
-        self.X = X
-        encoder = flat_steps(pipeline)[0]
-        active = encoder.active
-        names = encoder.source_names if active is None else active
-        names = [names] if isinstance(names, str) else [*names]
-        # N-grams encode all strings that some source encodes.
-        kinds = clone(encoder).set_params(active="ngrams", n_components=1)
-        self.features = np.asarray(kinds.fit_transform(X))
-        columns = [each for each in kinds.columns_ if each.n_features]
-        embedded = [column.is_embedded for column in columns]
-        models = {}
-        if names and any(embedded) and not all(embedded):
-            models["without strings"] = ()
-        if len(names) > 1 and any(embedded):
-            models |= {f"strings by {name}": (name,) for name in names}
-        models["everything"] = active
-        self._active, self._pipeline, self.names = models, pipeline, [*models]
-
-    def parts(self, train, test, y):
-        """Yield (model, training rows, test rows, seconds spent) of each candidate."""
-        rows, held_out = (safe_indexing(self.X, part) for part in (train, test))
-        for active in self._active.values():
-            model = clone(self._pipeline)
-            flat_steps(model)[0].set_params(active=active)
-            yield model, rows, held_out, 0.0
-
-
-def reads_tables(pipeline):
-    """Return whether a pipeline begins with a TableEncoder."""
-    first = flat_steps(pipeline)[0]
-    return hasattr(first, "source_names") and hasattr(first, "active")
-
-
 _TFIDF, _CONCAT, _STACK = "TF-IDF", "concat", "stack"
 _STACKS = (StackedMetaClassifier, StackedMetaRegressor)
 # Sources whose vectors do not depend on the training texts, without `preprocess`.
@@ -215,10 +166,10 @@ def compare_sources(
     ['TF-IDF', 'length', 'vowels', 'concat', 'stack']
     """
     is_number = _predicts_numbers(sources, y, target_type)
-    candidates: TableCandidates | _TextCandidates
-    if isinstance(sources, Pipeline) and reads_tables(sources):
+    candidates: _TableCandidates | _TextCandidates
+    if isinstance(sources, Pipeline) and _reads_tables(sources):
         _check_frame(X)
-        table = TableCandidates(sources, X)
+        table = _TableCandidates(sources, X)
         candidates, copies, n_rows = table, None, len(table.X)
     else:
         tokenizer, pairs, stack = _text_steps(sources, is_number, random_state)
@@ -232,7 +183,7 @@ def compare_sources(
             "for each column separately."
         )
     groups = check_groups(groups, n_rows)
-    if isinstance(candidates, TableCandidates):
+    if isinstance(candidates, _TableCandidates):
         copies = find_copies([*candidates.features.T], target.columns)
     folds = make_folds(cv, target, groups, copies, random_state).pairs
     if len(folds) < 2:
@@ -242,7 +193,7 @@ def compare_sources(
             "another cv."
         )
     if scoring is None:
-        scoring = default_scoring(target.y, is_number)
+        scoring = _default_scoring(target.y, is_number)
     if scoring == "roc_auc":
         _check_both_classes(target.y, folds)
     data = candidates, target.y, groups, folds
@@ -250,7 +201,7 @@ def compare_sources(
         return _evaluate(*data, scoring, random_state, verbose)
 
 
-def default_scoring(y, is_number):
+def _default_scoring(y, is_number):
     """Return the name of the default score for classes or numbers, (n_rows,)."""
     if is_number:
         return "r2"
@@ -277,8 +228,7 @@ def _evaluate(candidates, y, groups, folds, scoring, random_state, verbose):
     names = candidates.names
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     scores, seconds = np.empty((2, len(names), len(folds)))
-    predictions, errors = np.empty_like(y), np.empty(len(y))
-    classes = np.unique(y)
+    predictions, classes = np.empty_like(y), np.unique(y)
     probabilities = np.zeros((len(y), len(classes)))
     drops = []
     total = len(names) * len(folds)
@@ -296,21 +246,24 @@ def _evaluate(candidates, y, groups, folds, scoring, random_state, verbose):
                 bar.update()
             # The last candidate uses all sources.
             predictions[test] = _predict(model, held_out)
-            errors[test] = _errors(model, held_out, y[test])
             has_probabilities = is_classifier(model) and hasattr(model, "predict_proba")
             if has_probabilities:
                 probabilities[test] = class_probabilities(model, held_out, classes)
-            if isinstance(candidates, TableCandidates):
+            if isinstance(candidates, _TableCandidates):
                 drops.append(_drops(model, held_out, y[test], scorer, seed))
     alone = np.setdiff1d(np.arange(len(y)), np.concatenate([test for _, test in folds]))
     if len(alone):
         predictions[alone] = _predict_alone(candidates, alone, y, groups)
-        errors[alone] = 1.0
         probabilities[alone] = predictions[alone, None] == classes
-    importances = {
-        name: np.array([drop[name] for drop in drops])
-        for name in (drops[0] if drops else ())
-    }
+    if has_probabilities:
+        errors = 1 - probabilities[np.arange(len(y)), np.searchsorted(classes, y)]
+    elif is_classifier(model):
+        errors = (predictions != y).astype(np.float64)
+    else:
+        errors = np.abs(predictions - y)
+    importances = None
+    if drops:
+        importances = {name: np.array([d[name] for d in drops]) for name in drops[0]}
     return SourceComparisonDisplay(
         scores,
         seconds=seconds,
@@ -319,7 +272,7 @@ def _evaluate(candidates, y, groups, folds, scoring, random_state, verbose):
         predictions=predictions,
         errors=errors,
         probabilities=probabilities if has_probabilities else None,
-        importances=importances or None,
+        importances=importances,
     )
 
 
@@ -370,14 +323,47 @@ def _drops(model, X, y, scorer, seed):
     return drops
 
 
-def _errors(model, X, y):
-    """Return absolute errors, or 1 - probability of the class, (n_rows,)."""
-    if not is_classifier(model):
-        return np.abs(_predict(model, X) - y)
-    if not hasattr(model, "predict_proba"):
-        return (model.predict(X) != y).astype(np.float64)
-    places = np.searchsorted(model.classes_, y)
-    return 1 - model.predict_proba(X)[np.arange(len(y)), places]
+class _TableCandidates:
+    """Candidates for tables: a pipeline without strings, with one source, and complete.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        The result of `make_table_pipeline`.
+    X : DataFrame of pandas or polars, shape (n_rows, n_columns)
+
+    Attributes
+    ----------
+    features : ndarray of shape (n_rows, n_features)
+        Features in which copies of rows are equal.
+    """
+
+    def __init__(self, pipeline, X):
+        self.X = X
+        encoder = flat_steps(pipeline)[0]
+        active = encoder.active
+        names = encoder.source_names if active is None else active
+        names = [names] if isinstance(names, str) else [*names]
+        # N-grams encode all strings that some source encodes.
+        kinds = clone(encoder).set_params(active="ngrams", n_components=1)
+        self.features = np.asarray(kinds.fit_transform(X))
+        columns = [each for each in kinds.columns_ if each.n_features]
+        embedded = [column.is_embedded for column in columns]
+        models = {}
+        if names and any(embedded) and not all(embedded):
+            models["without strings"] = ()
+        if len(names) > 1 and any(embedded):
+            models |= {f"strings by {name}": (name,) for name in names}
+        models["everything"] = active
+        self._active, self._pipeline, self.names = models, pipeline, [*models]
+
+    def parts(self, train, test, y):
+        """Yield (model, training rows, test rows, seconds spent) of each candidate."""
+        rows, held_out = (safe_indexing(self.X, part) for part in (train, test))
+        for active in self._active.values():
+            model = clone(self._pipeline)
+            flat_steps(model)[0].set_params(active=active)
+            yield model, rows, held_out, 0.0
 
 
 class _TextCandidates:
@@ -520,6 +506,12 @@ def _text_steps(sources, is_number, random_state):
             )
         return tokenizer, union._active_sources() if union else [], stack
     return tokenizer, _union(sources)._active_sources(), stack
+
+
+def _reads_tables(pipeline):
+    """Return whether a pipeline begins with a TableEncoder."""
+    first = flat_steps(pipeline)[0]
+    return hasattr(first, "source_names") and hasattr(first, "active")
 
 
 def _union(sources):

@@ -45,14 +45,14 @@ def explain(
         whose input is `X`.
     X : list of str, TokenSequences, or data frame
         The texts to explain. Pass only a few: occlusion needs one prediction per word.
-        A frame or 2-D array requires `column`. Missing texts are explained as texts
+        A frame requires `column`. Missing texts are explained as texts
         without words, if the estimator accepts them.
     target : class label, default=None
         The class to explain. None explains, for each text, the class with the largest
         value, which is the predicted one.
-    column : str or int, default=None
-        The column of texts in a frame, by name, or in an array, by number. The words of
-        this column are left out; the others keep their values.
+    column : column label, default=None
+        The column of texts in a frame. The words of this column are left out; the
+        others keep their values.
     background : texts or frame, like X, default=None
         Rows whose mean prediction is the base value, such as a hundred training rows.
         For a frame, they also define the contribution of each column. None is described
@@ -328,9 +328,7 @@ def _without_sources(estimator, X):
 
 def _without_columns(texts, background, outputs):
     """Return mean values if a column is replaced by that of the background, by name."""
-    X = texts.X
-    is_frame = hasattr(X, "columns")
-    names = list(X.columns) if is_frame else range(np.shape(X)[1])
+    X, names = texts.X, list(texts.X.columns)
     rows = np.repeat(np.arange(len(X)), len(background))
     others = np.tile(np.arange(len(background)), len(X))
     sizes = np.array([texts.size(i) for i in range(len(X))])[rows]
@@ -340,8 +338,7 @@ def _without_columns(texts, background, outputs):
     for batch in np.split(np.arange(len(rows)), starts):
         repeated = safe_indexing(X, rows[batch])
         for name in names:
-            column = background[name] if is_frame else np.asarray(background)[:, name]
-            column = safe_indexing(column, others[batch])
+            column = safe_indexing(background[name], others[batch])
             values[name].append(outputs(with_column(repeated, name, column)))
     shape = len(X), len(background), -1
     return {

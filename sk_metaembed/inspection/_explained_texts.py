@@ -7,7 +7,6 @@ of each; ``join(variants)`` makes an input of the estimator of them.
 """
 
 from functools import cached_property
-from numbers import Integral
 
 import numpy as np
 from sklearn.base import clone
@@ -43,8 +42,8 @@ def read_texts(estimator, X, column):
         return _Tokens(check_tokens(X, missing=missing))
     if len(getattr(X, "shape", ())) == 2:
         raise ValueError(
-            f"X is a table of shape {tuple(X.shape)}. Pass the column with "
-            "the texts: explain(estimator, X, column=...)."
+            f"X is a table of shape {tuple(X.shape)}. Pass a data frame and the column "
+            "with the texts: explain(estimator, X, column=...)."
         )
     rows = read_rows(X)
     texts, absent = check_cells([rows], [""], lists=False, missing="empty")
@@ -55,19 +54,17 @@ def read_texts(estimator, X, column):
 
 
 def _column(X, column):
-    """Return a column of a frame or array, or raise a ValueError with its columns."""
-    is_frame, shape = hasattr(X, "columns"), np.shape(X)
-    if len(shape) != 2:
+    """Return a column of a frame, or raise a ValueError with its columns."""
+    if not hasattr(X, "columns"):
         raise ValueError(
-            f"column={column!r} is for tables, but X has shape {shape}. Leave it out."
+            f"column={column!r} is for data frames, but X is of type "
+            f"{type(X).__name__}. Leave it out, or convert an array with pandas."
         )
-    names = list(X.columns if is_frame else range(shape[1]))
-    is_last = not is_frame and isinstance(column, Integral) and column < 0
-    if (column + shape[1] if is_last else column) not in names:
+    if column not in list(X.columns):
         raise ValueError(
-            f"column={column!r} is not one of the columns {short_repr(names)}."
+            f"column={column!r} is not one of the columns {short_repr([*X.columns])}."
         )
-    return X[column] if is_frame else np.asarray(X)[:, column]
+    return X[column]
 
 
 def _check_accepts_missing(estimator, rows, i):
@@ -203,14 +200,9 @@ def _drop(text, start, end):
 
 
 def with_column(X, name, values):
-    """Return a copy of a table with other values in a column."""
+    """Return a copy of a frame with other values in a column."""
     if hasattr(X, "iloc"):
         X = X.copy()
         X[name] = getattr(values, "array", values)
-    elif hasattr(X, "columns"):
-        X = X.with_columns(type(X[name])(name, values))
-    else:
-        X, values = np.asarray(X), np.asarray(values)
-        X = X.astype(np.result_type(X, values))  # which has space for longer texts
-        X[:, name] = values
-    return X
+        return X
+    return X.with_columns(type(X[name])(name, values))

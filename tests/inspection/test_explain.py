@@ -412,26 +412,24 @@ def test_original_texts_lack_the_word_too():
     assert_close(explanation.words, pipe.predict([text]) - pipe.predict(others))
 
 
-def table(kind="pandas"):
+def table():
     frame = {"remarks": TEXTS, "n": NUMBERS, "kind": CLASSES}
-    frame = pd.DataFrame(frame, index=np.arange(100, 160))
-    return frame if kind == "pandas" else frame.to_numpy(dtype=object)
+    return pd.DataFrame(frame, index=np.arange(100, 160))
 
 
-def table_pipeline(numbers=False):
-    names = [0, [1], [2]] if numbers else ["remarks", ["n"], ["kind"]]
+def table_pipeline():
     text = Pipeline([("t", Tokenizer(missing="empty")), ("u", union())])
     columns = ColumnTransformer(
         [
-            ("text", make_pipeline(text, Pooling()), names[0]),
-            ("n", StandardScaler(), names[1]),
-            ("kind", FunctionTransformer(is_a), names[2]),
+            ("text", make_pipeline(text, Pooling()), "remarks"),
+            ("n", StandardScaler(), ["n"]),
+            ("kind", FunctionTransformer(is_a), ["kind"]),
         ]
     )
     return make_pipeline(columns, RandomForestClassifier(9, random_state=0))
 
 
-def test_columns_of_arrow_tables_and_of_arrays_of_short_texts():
+def test_columns_of_arrow_tables():
     pa = pytest.importorskip("pyarrow")
     frame = table()[["remarks", "kind"]]
     pipe = make_pipeline(TextMetaEncoder(n_components=2), LogisticRegression())
@@ -443,20 +441,14 @@ def test_columns_of_arrow_tables_and_of_arrays_of_short_texts():
     np.testing.assert_array_equal(found.columns["kind"], expected.columns["kind"])
 
 
-@pytest.mark.parametrize("kind", ["pandas", "numpy"])
-def test_words_and_columns_of_tables(kind):
-    frame, column = table(kind), 0 if kind == "numpy" else "remarks"
-    pipe = table_pipeline(kind == "numpy").fit(frame, BINARY)
-    before = table(kind)
-    explanation = explain(pipe, frame[:3], column=column, target=True)
+def test_words_and_columns_of_tables():
+    frame = table()
+    pipe = table_pipeline().fit(frame, BINARY)
+    explanation = explain(pipe, frame[:3], column="remarks", target=True)
     assert explanation.columns == {}
-    pandas = pd.DataFrame(table("numpy"), columns=["remarks", "n", "kind"])
 
     def value(row, **changes):
-        row = pandas.iloc[[row]].assign(**changes)
-        if kind == "numpy":
-            row = row.to_numpy(dtype=object)
-        return pipe.predict_proba(row)[0, 1]
+        return pipe.predict_proba(frame.iloc[[row]].assign(**changes))[0, 1]
 
     expected = [
         value(i) - value(i, remarks=other)
@@ -468,18 +460,16 @@ def test_words_and_columns_of_tables(kind):
     assert list(explanation.sources) == ["first", "second"]
 
     others = frame[20:24]
-    options = {"column": column, "target": True}
+    options = {"column": "remarks", "target": True}
     explanation = explain(pipe, frame[:3], **options, background=others)
-    names = [0, 1, 2] if kind == "numpy" else ["remarks", "n", "kind"]
-    assert list(explanation.columns) == names
+    assert list(explanation.columns) == ["remarks", "n", "kind"]
     expected = [
         value(i) - np.mean([value(i, n=NUMBERS[j]) for j in range(20, 24)])
         for i in range(3)
     ]
-    assert_close(explanation.columns[names[1]], np.array(expected))
+    assert_close(explanation.columns["n"], np.array(expected))
     assert_close(explanation.base, pipe.predict_proba(others)[:, [1, 1, 1]].mean(0))
-    if kind == "pandas":
-        pd.testing.assert_frame_equal(frame, before)
+    pd.testing.assert_frame_equal(frame, table())
     with pytest.raises(ValueError, match="is a table of shape"):
         explain(pipe, frame[:3])
 
@@ -498,17 +488,13 @@ def test_missing_texts_are_empty_if_the_estimator_accepts_them():
 
 
 def test_unknown_columns_are_refused_with_the_known_ones():
-    frame = table("numpy")
-    pipe = table_pipeline(True).fit(frame, BINARY)
-    known = r"\[0, 1, 2\]"
-    for column in ("foo", 3, -4):
-        message = f"column={column!r} is not one of the columns {known}"
-        with pytest.raises(ValueError, match=message):
-            explain(pipe, frame[:3], column=column)
-    last = explain(pipe, frame[:3], column=-3, target=True)
-    assert_close(last.words, explain(pipe, frame[:3], column=0, target=True).words)
-    with pytest.raises(ValueError, match="column='text' is for tables"):
-        explain(pipe, TEXTS, column="text")
+    frame = table()
+    pipe = table_pipeline().fit(frame, BINARY)
+    with pytest.raises(ValueError, match=r"column='foo' is not one of .*'n', 'kind'\]"):
+        explain(pipe, frame[:3], column="foo")
+    for X in (TEXTS, frame.to_numpy()):
+        with pytest.raises(ValueError, match="column='text' is for data frames"):
+            explain(pipe, X, column="text")
 
 
 def test_target_chooses_the_class():
