@@ -1,7 +1,6 @@
 """ContrastiveEmbedding: the loss, the batches, what training changes, and files."""
 
 import pickle
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +13,6 @@ from sklearn.pipeline import make_pipeline
 
 import sk_metaembed
 from sk_metaembed import ContrastiveEmbedding, Pooling, TransformerEmbedding
-from sk_metaembed.sources.distillation._contrastive_training import (
-    balanced_batches,
-    pair_loss,
-)
-from sk_metaembed.sources.transformer import _embedding
 
 from ... import tiny_bert, tiny_encoder
 from ...tiny_bert import TinyBert
@@ -72,7 +66,8 @@ def test_the_encoder_is_opened_on_the_device_of_training_only(tmp_path, monkeypa
         devices.add(device)
         return "cpu"
 
-    monkeypatch.setattr(_embedding, "resolve_device", resolve)
+    module = "sk_metaembed.sources.transformer._embedding"
+    monkeypatch.setattr(f"{module}.resolve_device", resolve)
     source(folder, n_steps=1, device="cpu").fit(X, Y)
     assert devices == {"cpu"}
 
@@ -93,23 +88,32 @@ def naive_loss(rows, labels):
     return np.mean([np.mean(kind) for kind in errors.values() if kind])
 
 
-@pytest.mark.parametrize("labels", [[0, 0, 1, 2, 2, 2], [0, 1, 2, 3, 4, 5], [3] * 6])
+TRAINING = "sk_metaembed.sources.distillation._contrastive_training"
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 1, 1, 2, 2, 2, 2], range(8)])
 def test_loss_is_the_mean_over_pairs(labels):
-    rows = np.random.default_rng(0).normal(size=(6, 4))
-    loss = pair_loss(torch.tensor(rows), torch.tensor(labels))
-    assert float(loss) == pytest.approx(naive_loss(rows, labels))
+    frozen = TransformerEmbedding(TinyBert(), output="mean").fit(X)
+    losses = source(n_steps=1).fit(X, labels).losses_
+    assert losses == pytest.approx([naive_loss(vectors(frozen), labels)], rel=1e-5)
 
 
-def test_batches_have_equally_many_rows_of_each_class_and_reach_all():
-    labels = np.repeat([0, 1, 2], [30, 20, 6])
-    batches = list(islice(balanced_batches(labels, 12, np.random.RandomState(0)), 8))
-    counts = np.array([np.bincount(labels[batch]) for batch in batches])
-    assert (counts[:, 1] == 4).all()
+def test_batches_have_equally_many_rows_of_each_class_and_reach_all(monkeypatch):
+    seen = []
+
+    def recorded(vectors, labels):
+        seen.append((vectors.detach().numpy().round(2), np.bincount(labels)))
+        return (vectors**2).sum()
+
+    monkeypatch.setattr(f"{TRAINING}.pair_loss", recorded)
+    classes = {"good": "abcdefghijklmnop", "bad": "abcdefghij", "king": "abc"}
+    texts = [f"{word} {letter}" for word, names in classes.items() for letter in names]
+    y = [text.split()[0] for text in texts]
+    source(n_steps=9, batch_size=12, lr=1e-9).fit(texts, y)
+    counts = np.array([count for _, count in seen])
+    assert (counts[:, [0, 1]] >= 2).all()  # fewer where a class begins again
     assert counts.max() == 4
-    assert counts.min() >= 2  # where a class begins again
-    seen = np.bincount(np.concatenate(batches), minlength=len(labels))
-    assert seen.min() >= 1
-    assert seen[:30].max() <= 2
+    assert len(np.unique(np.vstack([rows for rows, _ in seen]), axis=0)) == len(texts)
 
 
 def test_texts_that_training_cuts_are_counted_in_a_warning():
@@ -130,10 +134,7 @@ def test_copies_count_once():
 
 def test_training_separates_the_classes(trained):
     frozen = TransformerEmbedding(TinyBert(), output="mean").fit(X)
-    labels = torch.from_numpy((Y == "good").astype(int))
-    before, after = (
-        float(pair_loss(torch.tensor(vectors(s)), labels)) for s in (frozen, trained)
-    )
+    before, after = (naive_loss(vectors(step), Y) for step in (frozen, trained))
     assert after < before / 2
     assert len(trained.losses_) <= 80
     np.testing.assert_array_equal(trained.classes_, ["bad", "good"])

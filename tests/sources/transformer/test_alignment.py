@@ -1,21 +1,43 @@
-"""Aligner: the pieces of words, of whole batches."""
+"""The pieces of words, of texts and token lists, by the tokenizers of many models.
+
+An `Echo` in place of a network returns the id and the position of each piece.
+"""
+
+from functools import cache
 
 import numpy as np
 import pytest
+import torch
 import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers, trainers
 
-from sk_metaembed import Tokenizer
-from sk_metaembed.sources._sentences import OriginalText
-from sk_metaembed.sources.transformer import _alignment
-from sk_metaembed.sources.transformer._alignment import Aligner
+from sk_metaembed import Tokenizer, TransformerEmbedding
 
 from ... import tiny_bert
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* are unknown to")
 CORPUS = ["the film was good", "a  good plot, queens and kings"] * 3
+SPLITTER = "sk_metaembed.sources.transformer._alignment"
+
+
+class Echo(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        size = {"hidden_size": 2, "num_hidden_layers": 0, "vocab_size": 2}
+        self.config = transformers.BertConfig(**size, max_position_embeddings=9999)
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+
+    def forward(self, input_ids, attention_mask, output_hidden_states, return_dict):
+        places = torch.arange(input_ids.shape[1]).expand_as(input_ids)
+        states = torch.stack([input_ids, places], dim=-1).float()
+        return transformers.modeling_outputs.BaseModelOutput(hidden_states=(states,))
+
+
+def echo(tokenizer, **options):
+    return TransformerEmbedding((Echo(), tokenizer), **options)
 
 
 def trained(pre_tokenizer):
@@ -40,97 +62,72 @@ TOKENIZERS = {
 }
 
 
-def plain(aligner, sentence):
-    """Return ids, number of prefix pieces, and (piece, word) pairs, one by one."""
-    words = sentence
-    if isinstance(sentence, OriginalText):
-        text, spans = sentence.text, sentence.spans.tolist()
-    else:
-        spans, text = [], ""
-        for word in words:
-            text += " " if text and word else ""
-            spans.append([len(text), len(text) + len(word)] if word else [-1, -1])
-            text += word
-    prefix, text = aligner.prefix, text.encode("utf-8", "replace").decode()
-    encoded = aligner.tokenizer(
-        prefix + text, add_special_tokens=False, return_offsets_mapping=True
-    )
-    pieces = []
+@cache
+def fitted(name, prefix):
+    return echo(TOKENIZERS[name], prompt=prefix).fit(["the film"])
+
+
+def pieces_by_hand(tokenizer, prefix, text, spans):
+    """Return the mean id and position of the pieces of each span, one by one."""
+    text = text.encode("utf-8", "replace").decode()
+    options = {"add_special_tokens": False, "return_offsets_mapping": True}
+    encoded, pieces = tokenizer(prefix + text, **options), []
     for start, stop in encoded["offset_mapping"]:
         stop = max(stop, start + 1)
         stop += (prefix + text)[start:stop].isspace()
         pieces.append((start - len(prefix), stop - len(prefix)))
-    n_prefix = sum(stop <= 0 for _, stop in pieces)
-    pairs = [
-        (piece, word)
-        for word, (start, stop) in enumerate(spans)
-        for piece, (begin, end) in enumerate(pieces)
-        if start >= 0 and begin < stop and end > start
-    ]
-    return encoded["input_ids"], n_prefix, pairs
+    rows, n_left = [], bool(tokenizer.cls_token)
+    for start, stop in spans:
+        own = [i for i, (a, b) in enumerate(pieces) if 0 <= start < b and a < stop]
+        parts = [(encoded["input_ids"][i], i + n_left) for i in own]
+        rows.append(np.mean(parts, axis=0) if parts else np.zeros(2))
+    return rows
 
 
 texts = st.text("the film was\t\n\u3000 good\u00e9\U0001f600,'", max_size=20)
 words = st.text("the go\u00e9\ud800", max_size=4)
+parts = st.sampled_from(["the", "film", "was", "plotting", "[MASK]", "(b).", ""])
+spaced = st.tuples(parts | texts, st.sampled_from(["", *[" "] * 5, "  ", "\t"]))
+mixed = st.lists(spaced, max_size=6).map(lambda row: "".join(map("".join, row)))
 token_lists = st.lists(words, min_size=1, max_size=5)
-
-
-def original(text):
-    tokens = Tokenizer().transform([text])
-    return OriginalText(text, tokens.spans().astype(np.int32).tobytes())
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 @pytest.mark.parametrize("prefix", ["", "the: "])
 @given(
-    st.lists(texts.map(original), min_size=1, max_size=6)
+    st.lists(texts | mixed, min_size=1, max_size=6)
     | st.lists(token_lists, min_size=1, max_size=6)
 )
-def test_pieces_of_batches_are_those_of_a_plain_loop(name, prefix, sentences):
-    aligner = Aligner(TOKENIZERS[name], prefix)
-    if not aligner.has_offsets:
+def test_pieces_of_batches_are_those_of_a_plain_loop(name, prefix, rows):
+    source, tokenizer, expected = fitted(name, prefix), TOKENIZERS[name], []
+    if not source._aligner.has_offsets:
         pytest.skip("words are split one by one")
-    pieces, n_words = aligner.encode(sentences), 0
-    pairs = list(zip(pieces.at.tolist(), pieces.words.tolist(), strict=True))
-    for i, sentence in enumerate(sentences):
-        start, stop = pieces.offsets[i : i + 2]
-        ids, n_prefix, expected = plain(aligner, sentence)
-        assert pieces.ids[start:stop].tolist() == ids
-        assert pieces.n_prefix[i] == n_prefix
-        expected = [(start + piece, n_words + word) for piece, word in expected]
-        assert pairs[: len(expected)] == expected
-        pairs, n_words = pairs[len(expected) :], n_words + len(sentence)
-    assert not pairs
-
-
-parts = st.sampled_from(["the", "film", "was", "plotting", "[MASK]", "(b).", ""])
-spaced = st.tuples(parts | texts, st.sampled_from(["", *[" "] * 5, "  ", "\t"]))
-
-
-@pytest.mark.parametrize("name", TOKENIZERS)
-@given(st.lists(st.lists(spaced, max_size=6), min_size=1, max_size=4))
-def test_words_that_are_split_once_have_the_pieces_of_their_texts(name, rows):
-    tokenizer = TOKENIZERS[name]
-    split = _alignment.make_splitter(tokenizer)
-    assert isinstance(split, _alignment.WordSplitter) == (name != "no words")
-    batch = ["".join(map("".join, row)) for row in rows]
+    tokens = rows
+    if isinstance(rows[0], str):
+        tokens = Tokenizer().transform(rows)
+        spans = np.split(tokens.spans(), tokens.offsets[1:-1])
+        for text, part in zip(rows, spans, strict=True):
+            expected += pieces_by_hand(tokenizer, prefix, text, part)
+    else:
+        for row in rows:
+            text, spans = "", []
+            for word in row:
+                text += " " if text and word else ""
+                spans.append((len(text), len(text) + len(word)) if word else (-1, -1))
+                text += word
+            expected += pieces_by_hand(tokenizer, prefix, text, spans)
     for _ in range(2):  # the second time all words are known
-        expected = _alignment.split_texts(tokenizer, batch)
-        for found, right in zip(split(batch), expected, strict=True):
-            np.testing.assert_array_equal(found, right)
+        block = source.transform(tokens).blocks[0]
+        np.testing.assert_allclose(block.values, np.reshape(expected, (-1, 2)), 1e-5)
 
 
 def test_few_pieces_are_remembered(monkeypatch):
-    monkeypatch.setattr(_alignment, "_MOST_PIECES", 5)
-    tokenizer = tiny_bert.tokenizer()
-    split = _alignment.make_splitter(tokenizer)
-    for text in [*CORPUS, "film " * 50, "x" * 100, CORPUS[0]]:
-        expected = _alignment.split_texts(tokenizer, [text])
-        np.testing.assert_array_equal(split([text]).spans, expected.spans)
-        assert len(split._split.ids) <= 5 + len(text)
-
-
-# The tokenizers of families of models
+    monkeypatch.setattr(f"{SPLITTER}._MOST_PIECES", 5)
+    rows = [*CORPUS, "film " * 50, "x" * 100, CORPUS[0]]
+    source, expected = echo(TOKENIZERS["words"]).fit(CORPUS), fitted("words", "")
+    for text in rows:
+        assert source.transform([text]).blocks == expected.transform([text]).blocks
+        assert len(source._aligner._split._split.ids) <= 5 + len(text)
 
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzT1é東."
@@ -188,20 +185,23 @@ MODEL_TOKENIZERS = {
 
 
 @pytest.mark.parametrize("kind", MODEL_TOKENIZERS)
-def test_pieces_of_the_text_are_assigned_to_its_words(kind):
+def test_words_are_what_their_pieces_decode_to(kind):
     tokenizer = MODEL_TOKENIZERS[kind]()
     words = ["The", "kin", "a", "king", "東", "1", "b"]
-    aligner = Aligner(tokenizer)
-    pieces, spaced = aligner.encode([words]), aligner.encode([["", *words, ""]])
-    assert spaced.ids.tolist() == pieces.ids.tolist()
-    assert (spaced.words - 1).tolist() == pieces.words.tolist()
-    whole = tokenizer(" ".join(words))
-    left, right = aligner.special.left, aligner.special.right
-    ids = [*(i for i, _ in left), *pieces.ids, *(i for i, _ in right)]
-    assert ids == whole["input_ids"]
-    for i, word in enumerate(words):
-        own = pieces.ids[pieces.at[pieces.words == i]]
-        assert tokenizer.decode(own).strip() == word
+    ids = tokenizer(" ".join(words))["input_ids"]
+    for rows in ([words], [["", *words, ""]]):
+        first, last = (
+            echo(tokenizer, subword=subword).fit_transform(rows).blocks[0]
+            for subword in ("first", "last")
+        )
+        known = first.known
+        assert known.tolist() == [bool(word) for word in rows[0]]
+        assert all(ids[int(i)] == piece for piece, i in first.values[known])
+        starts, stops = first.values[known, 1], last.values[known, 1] + 1
+        spans = np.stack([starts, stops], axis=1).astype(int).tolist()
+        assert [tokenizer.decode(ids[a:b]).strip() for a, b in spans] == words
+    texts = ["The kin. a Tking  東 1.1 é (b)."]
+    assert echo(tokenizer).fit_transform(texts).blocks[0].known.all()
 
 
 @pytest.mark.parametrize(
@@ -217,26 +217,11 @@ def test_pieces_of_the_text_are_assigned_to_its_words(kind):
 def test_token_lists_have_the_pieces_of_separate_words(make):
     tokenizer = make()
     words = ["The", "", "New York", "\u200b", "東京", "\ue000kin", "\ufdfa", "a", ""]
-    pieces = Aligner(tokenizer).encode([words])
-    options = {"is_split_into_words": True, "add_special_tokens": False}
-    expected = tokenizer([words], **options)
-    assert pieces.ids.tolist() == expected["input_ids"][0]
-    assert pieces.at.tolist() == list(range(len(pieces.ids)))
-    assert pieces.words.tolist() == expected.word_ids(0)
-
-
-@pytest.mark.parametrize("kind", MODEL_TOKENIZERS)
-def test_pieces_of_original_texts_are_assigned_to_their_tokens(kind):
-    tokenizer = MODEL_TOKENIZERS[kind]()
-    aligner = Aligner(tokenizer)
-    text = "The kin. a Tking  東 1.1 é (b)."
-    tokens = Tokenizer().transform([text])
-    places = tokens.spans().tobytes() if aligner.has_offsets else None
-    pieces = aligner.encode([OriginalText(text, places)], as_text=places is None)
-    expected = tokenizer(text, add_special_tokens=False)["input_ids"]
-    assert pieces.ids.tolist() == expected
-    if not aligner.has_offsets:
-        assert len(pieces.words) == 0
-        return
-    assert (np.diff(pieces.words) >= 0).all()
-    assert set(pieces.words.tolist()) == set(range(tokens.n_tokens))
+    block = echo(tokenizer).fit_transform([words]).blocks[0]
+    encoded = tokenizer([words], is_split_into_words=True)
+    owners = np.array([-1 if w is None else w for w in encoded.word_ids(0)])
+    pieces = np.column_stack([encoded["input_ids"][0], np.arange(len(owners))])
+    for i, row in enumerate(block.values):
+        own = pieces[owners == i]
+        assert block.known[i] == (len(own) > 0)
+        np.testing.assert_allclose(row, own.mean(0) if len(own) else [0, 0], 1e-5)
