@@ -14,18 +14,7 @@ _TINY = 1e-9
 
 
 class SentenceHead:
-    """The pooling and the modules after it, with weights in float32 on a device.
-
-    Parameters
-    ----------
-    modules : SentenceModules
-    device : torch.device
-
-    Attributes
-    ----------
-    include_prompt : bool
-        Whether the pieces of the prompt are pooled.
-    """
+    """The pooling and the modules after it, with weights in float32 on a device."""
 
     def __init__(self, modules, device):
         self._device = device
@@ -40,14 +29,7 @@ class SentenceHead:
     def pool(self, states, mask, n_prompt=0):
         """Return one vector per text, (n, length, dim) -> (n, pooled dim) in float32.
 
-        Parameters
-        ----------
-        states : tensor of shape (n, length, dim)
-            The transformer's last hidden states.
-        mask : tensor of bool, shape (n, length)
-            Which of them are pieces, not padding.
-        n_prompt : int, default=0
-            Number of leading pieces that are not pooled.
+        `mask` (n, length) are pieces, not padding; the first `n_prompt` are not pooled.
         """
         counted = mask.clone()
         counted[:, :n_prompt] = False

@@ -25,23 +25,12 @@ _USUAL_TASKS = ("query", "document")
 
 
 class EncoderSettings(NamedTuple):
-    """Settings of a sentence encoder that belong to no module.
+    """Settings of a sentence encoder that belong to no module."""
 
-    Attributes
-    ----------
-    prompts : dict of str to str
-    default_prompt : str or None
-        Name of the prompt that is used by default.
-    truncate_dim : int or None
-        Number of dimensions to keep.
-    model_type : str
-        Class of sentence-transformers.
-    """
-
-    prompts: dict = {}
-    default_prompt: str | None = None
+    prompts: dict = {}  # texts by name
+    default_prompt: str | None = None  # its name
     truncate_dim: int | None = None
-    model_type: str = "SentenceTransformer"
+    model_type: str = "SentenceTransformer"  # class of sentence-transformers
 
     def prompt(self, text, name, task, *, use_default=True):
         """Return `text`, the prompt for a name or a task, or the default prompt.
@@ -87,12 +76,7 @@ def listed_modules(folder, task=None):
     """Return class and path of each module for texts of a task, [] if there are none.
 
     Classes that do not belong to sentence-transformers keep their whole name. Paths are
-    relative to the folder.
-
-    Raises
-    ------
-    ValueError
-        If files are corrupt, or no route belongs to the task.
+    relative to the folder. Raises ValueError if no route belongs to the task.
     """
     file = Path(folder) / MODULES
     modules = read_json(file, list) if file.is_file() else []
@@ -232,21 +216,11 @@ _OTHER_MODELS = {
 
 
 class SentenceModules(NamedTuple):
-    """The steps of a sentence encoder from vectors of pieces to vectors of texts.
+    """The steps of a sentence encoder from vectors of pieces to vectors of texts."""
 
-    Attributes
-    ----------
-    steps : tuple of dict
-        The pooling and those after it, each with its "kind" and options; see `_STEPS`.
-    weights : dict of str to ndarray
-        By the number of the step and the name there, "1.linear.weight".
-    max_length : int or None
-        Maximum number of pieces; None for the limit of tokenizer and network.
-    """
-
-    steps: tuple
-    weights: dict
-    max_length: int | None = None
+    steps: tuple  # the pooling and others, dicts of "kind" and options; see `_STEPS`
+    weights: dict  # by the number of the step and the name there, "1.linear.weight"
+    max_length: int | None = None  # None for the limit of tokenizer and network
 
     @property
     def pooling(self):
@@ -277,22 +251,10 @@ class SentenceModules(NamedTuple):
 
 
 def read_modules(folder, modules, *, pooling=None, max_length=None):
-    """Return the SentenceModules of a folder.
+    """Return the SentenceModules of a folder; ValueError if one is not known.
 
-    Parameters
-    ----------
-    folder : Path
-    modules : sequence of (kind, place)
-        The modules after the first.
-    pooling : list of str, default=None
-        How the first module pools pieces, if it does.
-    max_length : int, default=None
-        Maximum number of pieces.
-
-    Raises
-    ------
-    ValueError
-        If a module or one of its options is not known.
+    `modules` are (kind, place) of those after the first, and `pooling` the modes of the
+    first, if it pools pieces.
     """
     steps, weights = [], {}
     if pooling is not None:

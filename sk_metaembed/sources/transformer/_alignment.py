@@ -83,11 +83,6 @@ class WordSplitter:
 
     A word begins with the space before it, unless it is the first of its text. A text
     is split as a whole if it has a word whose pieces may depend on other words.
-
-    Parameters
-    ----------
-    tokenizer : transformers tokenizer
-    rule : WordRule
     """
 
     def __init__(self, tokenizer, rule):
@@ -215,46 +210,28 @@ class Aligner:
     words. A tokenizer that returns no offsets, or does not split texts at spaces, is
     called with single words, each after a space if it preserves spaces.
 
-    Parameters
-    ----------
-    tokenizer : transformers tokenizer
-    prefix : str, default=""
-        Text before every sentence, for example "query: ".
-
-    Attributes
-    ----------
-    special : SpecialTokens
-    has_offsets : bool
-        Whether pieces are assigned to words by their characters.
-    n_prompt : int
-        Number of pieces of the prefix and the special tokens before it; 0 without.
-    overhead : int
-        Maximum number of pieces around a sentence: special tokens and prefix.
+    A `prefix`, for example "query: ", is before every sentence.
     """
 
     def __init__(self, tokenizer, prefix=""):
         self.tokenizer, self.prefix = tokenizer, prefix
+        # Whether pieces are assigned to words by their characters.
         self.has_offsets = _has_offsets(tokenizer)
         self._space = "" if self.has_offsets else _space_of(tokenizer)
         self.special = _special_tokens_of(tokenizer)
         self._split = make_splitter(tokenizer)
         self._prefix_ids = split_texts(tokenizer, [prefix]).ids
         n_prefix = len(self._prefix_ids)
+        # The pieces of the prefix and before it, and the most around a sentence.
         self.n_prompt = len(self.special.left) + n_prefix if prefix else 0
         self.overhead = len(self.special.left) + n_prefix + len(self.special.right)
         # A cache: all candidates of a search check the words of the same folds.
         self._readable = {}
 
     def encode(self, sentences, *, as_text=False):
-        """Return the AlignedSubwords of sentences.
+        """Return the AlignedSubwords of sentences, with `as_text` without words.
 
-        Parameters
-        ----------
-        sentences : list of OriginalText, or list of sequences of str
-            Original texts with places of tokens require `has_offsets`.
-        as_text : bool, default=False
-            Whether to assign no pieces to words. The words of a list are then joined by
-            spaces.
+        Original texts with places of tokens require `has_offsets`.
         """
         if as_text:
             return self._whole(sentences)

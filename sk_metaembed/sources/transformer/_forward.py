@@ -50,19 +50,8 @@ class OutputSpec(NamedTuple):
 class ForwardPass:
     """Compute the vectors of sentences; the `compute` of `sentence_blocks`.
 
-    Parameters
-    ----------
-    model : TransformerModel or LoadedModel
-    aligner : Aligner
-    spec : OutputSpec
-    limit : int or None
-        Maximum number of pieces per window.
-    truncate : bool
-        Whether only the first window is used.
-    budget : int
-        Tokens per batch.
-    progress : callable, default=None
-        Called with the number of tokens of each batch.
+    `limit` is the maximum number of pieces per window, of which only the first is used
+    to `truncate`, and `budget` the tokens per batch, whose number `progress` is told.
     """
 
     def __init__(self, model, aligner, spec, limit, truncate, budget, progress=None):
@@ -99,19 +88,8 @@ class ForwardPass:
     def _rows(self, windows, n_rows, progress):
         """Return the vectors of words, or of windows, and which rows are known.
 
-        Parameters
-        ----------
-        windows : Windows
-        n_rows : int
-            Number of words, or of windows.
-        progress : ndarray of int, shape (n_windows,)
-            Tokens to report as progress.
-
-        Returns
-        -------
-        arrays : list of ndarray of float32, shape (n_rows, dim)
-            One per kind of vector.
-        known : ndarray of bool, shape (n_rows,)
+        An array (n_rows, dim) per kind of vector. `progress` are the tokens to report
+        per window.
         """
         import torch
 
@@ -219,15 +197,8 @@ class PooledPieces(NamedTuple):
 def pooled_pieces(windows, rows, output, cls):
     """Return the PooledPieces of windows.
 
-    Parameters
-    ----------
-    windows : Windows
-    rows : ndarray of int, shape (n_windows,)
-        For vectors of texts, the row of each window; windows of a text are adjacent.
-        Words have the rows that `windows` contains.
-    output : {"words", "cls", "mean", "sentence"}
-    cls : int or None
-        Index of the classification token.
+    For vectors of texts, `rows` are those of the windows, (n_windows,), and `cls` is
+    the index of the classification token. Words have the rows that `windows` contains.
     """
     lengths = np.diff(windows.offsets)
     if output == "words":
@@ -255,17 +226,9 @@ def _window_means(vectors, owners, n_texts):
 def pool_pieces(states, places, offsets, mode):
     """Return one vector per word in float32, (n_words, dim).
 
-    Parameters
-    ----------
-    states : tensor of shape (n_states, dim)
-    places : tensor of int, shape (n_pieces,)
-        Rows of `states`, grouped by word.
-    offsets : tensor of int, shape (n_words + 1,)
-        The places of word i are ``places[offsets[i]:offsets[i + 1]]``.
-    mode : {"first", "last", "mean", "max"}
+    The pieces of word i are the rows ``places[offsets[i]:offsets[i + 1]]`` of `states`,
+    (n_states, dim).
 
-    Examples
-    --------
     >>> import torch
     >>> states = torch.tensor([[0.0], [1.0], [3.0], [5.0]])
     >>> places, offsets = torch.tensor([1, 2, 3]), torch.tensor([0, 2, 3])
@@ -439,23 +402,9 @@ def best_windows(words, at, owners, spans):
     whichever is smaller; an end of the text does not limit it. If no window contains
     the whole word, the window is the best one for its first piece.
 
-    Parameters
-    ----------
-    words : ndarray of int, shape (n_pieces,)
-        The word of each piece; pieces of one word are adjacent.
-    at : ndarray of int, shape (n_pieces,)
-        The positions of the pieces in their sentence, adjacent for a word. A position
-        may occur for several words.
-    owners : ndarray of int, shape (n_pieces,)
-        The sentence of each piece.
-    spans : WindowSpans
+    `words`, `at` and `owners`, all (n_pieces,), are the word of each piece, its place
+    in its sentence, and its sentence. Pieces of one word are adjacent.
 
-    Returns
-    -------
-    ndarray of int, shape (n_pieces,)
-
-    Examples
-    --------
     >>> spans = window_spans(np.array([9]), np.array([4]))
     >>> words = np.array([0, 1, 2, 2, 3, 4, 5, 6, 7])
     >>> best_windows(words, np.arange(9), np.zeros(9, int), spans).tolist()
@@ -497,15 +446,8 @@ def _best(begins, ends, owners, spans):
 def pieces_beyond(sentences, aligner, limit, *, as_text):
     """Return how many pieces of each sentence are beyond the first window.
 
-    Sentences with too few bytes to be long are not split into pieces.
-
-    Parameters
-    ----------
-    sentences : list of OriginalText, or of sequences of str
-    aligner : Aligner
-    limit : int or None
-    as_text : bool
-        See `Aligner.encode`.
+    Sentences with too few bytes to be long are not split into pieces. `as_text` is that
+    of `Aligner.encode`.
     """
     beyond = np.zeros(len(sentences), dtype=np.int64)
     if limit is None:

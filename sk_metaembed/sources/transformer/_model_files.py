@@ -30,47 +30,15 @@ _EXPECTED = (
     "tokenizer_config.json; vocab.txt or similar)"
 )
 _ADAPTER = "adapter_config.json"  # transformers reads it along with config.json
-# Other formats of weights: pattern, name, and what to do instead.
-_FORMATS = (
-    (
-        ("*.onnx", "onnx/*.onnx"),
-        "ONNX",
-        "Use the folder of the original model, or FunctionEmbedding("
-        "SentenceTransformer(folder, backend='onnx').encode, level='sequence', "
-        "as_text=True)",
-    ),
-    (
-        ("openvino*.xml", "openvino/*.xml"),
-        "OpenVINO",
-        "Use the folder of the original model, or FunctionEmbedding("
-        "SentenceTransformer(folder, backend='openvino').encode, level='sequence', "
-        "as_text=True)",
-    ),
-    (
-        ("*.gguf",),
-        "GGUF",
-        "Use the folder of the original model, or convert it: "
-        "AutoModel.from_pretrained(folder, gguf_file=name).save_pretrained(new_folder)",
-    ),
-    (
-        ("tf_model.h5", "*.ckpt.index"),
-        "TensorFlow",
-        "Convert it with transformers 4: "
-        "AutoModel.from_pretrained(folder, from_tf=True).save_pretrained(new_folder)",
-    ),
-    (
-        ("flax_model.msgpack",),
-        "Flax",
-        "Convert it with transformers 4: AutoModel.from_pretrained(folder, "
-        "from_flax=True).save_pretrained(new_folder)",
-    ),
-    (
-        ("weights.th",),
-        "a model of AllenNLP",
-        "The options_file and the weight_file in its config.json are those of ELMo, "
-        "which ElmoEmbedding(options_file, weight_file) reads",
-    ),
-)
+# Other formats of weights, by name.
+_FORMATS = {
+    "ONNX": ("*.onnx", "onnx/*.onnx"),
+    "OpenVINO": ("openvino*.xml", "openvino/*.xml"),
+    "GGUF": ("*.gguf",),
+    "TensorFlow": ("tf_model.h5", "*.ckpt.index"),
+    "Flax": ("flax_model.msgpack",),
+    "AllenNLP": ("weights.th",),
+}
 # Usual names of vocabulary files; a class lists its own in `vocab_files_names`.
 _VOCABULARIES = (
     *("tokenizer*.json", "*vocab*", "merges.txt", "*.model", "*.tiktoken"),
@@ -81,12 +49,7 @@ _TOKENIZER_CONFIG = "tokenizer_config.json"  # contains no vocabulary
 # thousands of pieces have 98 % of the rows or more.
 _PADDING = 256
 OPTIONS = "sentence_bert_config.json"  # of any transformer
-_TRANSFORMER_FILES = (
-    *(OPTIONS, "sentence_roberta_config.json"),
-    *("sentence_distilbert_config.json", "sentence_camembert_config.json"),
-    *("sentence_albert_config.json", "sentence_xlm-roberta_config.json"),
-    "sentence_xlnet_config.json",
-)
+_OPTIONS = "sentence_*_config.json"  # in older files, with the name of its class
 _TRANSFORMERS = (
     "Transformer",
     "BERT",
@@ -101,9 +64,6 @@ _IGNORED_MODEL_OPTIONS = {
     *("torch_dtype", "dtype", "attn_implementation", "device_map", "add_pooling_layer"),
     *("low_cpu_mem_usage", "use_safetensors", "unpad_inputs"),
 }
-_UNKNOWN_OPTIONS = (
-    *("query_length", "document_length", "query_expansion", "processing_kwargs"),
-)
 
 
 def find_root(spec, *, local):
@@ -169,13 +129,15 @@ def _weight_files(folder, *, safetensors=True):
 
 def _refuse_format(folder):
     """Raise ValueError if a folder has weights in another format."""
-    for patterns, name, remedy in _FORMATS:
+    for name, patterns in _FORMATS.items():
         files = [path for pattern in patterns for path in folder.glob(pattern)]
         if files:
             raise ValueError(
                 f"{folder} has its weights as {name} only "
                 f"({files[0].relative_to(folder).as_posix()}), which is not read here. "
-                f"{remedy}."
+                "Use the folder of the original model, convert it to safetensors by "
+                "model.save_pretrained, or call another library: FunctionEmbedding("
+                "model.encode, level='sequence', as_text=True)."
             )
 
 
@@ -279,13 +241,7 @@ def _lower_case(tokenizer):
 
 
 def load_network(folder, spec):
-    """Return the torch module for inference on its device.
-
-    Raises
-    ------
-    ValueError
-        If the weights lack parameters that hidden states depend on.
-    """
+    """Return the torch module for inference on its device."""
     import torch
 
     config = load_config(folder, spec)
@@ -398,11 +354,7 @@ def check_size(tokenizer, config):
 
 
 def find_encoder(folder, task=None):
-    """Return class and folder of each module, None for a folder without modules.
-
-    A tuple, in which the transformer is first. A Router is replaced by its modules for
-    the task.
-    """
+    """Return class and folder of each module for a task, or None without modules."""
     modules = listed_modules(folder, task)
     if not modules and (Path(folder) / MODULES).is_file():
         raise ValueError(f"{Path(folder) / MODULES} lists no modules.")
@@ -411,22 +363,12 @@ def find_encoder(folder, task=None):
 
 def backbone_options(folder):
     """Return the options in a transformer's folder that sentence-transformers reads."""
-    for name in _TRANSFORMER_FILES:
-        options = optional_json(Path(folder) / name)
-        if options:
-            return options
-    return {}
+    paths = Path(folder) / OPTIONS, *sorted(Path(folder).glob(_OPTIONS))
+    return next(filter(None, map(optional_json, paths)), {})
 
 
 def tokenizer_options(folder):
-    """Return the arguments with which configuration and tokenizer are loaded.
-
-    Returns
-    -------
-    config, tokenizer : dict
-    lower_case : bool
-        Whether texts are lower-cased first.
-    """
+    """Return arguments of configuration and tokenizer, and whether to lower-case."""
     options = backbone_options(folder)
     config = _renamed(options, "config_kwargs", "config_args")
     tokenizer = _renamed(options, "processor_kwargs", "tokenizer_args")
@@ -441,13 +383,7 @@ def _renamed(options, name, old):
 
 
 def read_encoder(folder, encoder, settings):
-    """Return the SentenceModules of a folder, whose modules `find_encoder` returned.
-
-    Raises
-    ------
-    ValueError
-        If a module or one of its options is not known.
-    """
+    """Return the SentenceModules of a folder, whose modules `find_encoder` returned."""
     check_model_type(settings)
     (first, place), *rest = encoder
     backbone = backbone_options(Path(folder) / place)
@@ -473,9 +409,10 @@ def check_transformer(kind, options):
     task = options.get("transformer_task") or "feature-extraction"
     if task != "feature-extraction":
         raise unknown_module(kind, f"transformer_task={task!r}")
-    for name in _UNKNOWN_OPTIONS:
-        if options.get(name):
-            raise unknown_module(kind, f"{name}={options[name]!r}")
+    if options.get("processing_kwargs"):
+        raise unknown_module(
+            kind, f"processing_kwargs={options['processing_kwargs']!r}"
+        )
     if options.get("modality_config") is not None:
         _check_modality(kind, options["modality_config"])
     if options.get("module_output_name") not in (None, "token_embeddings"):

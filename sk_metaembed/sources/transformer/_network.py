@@ -22,19 +22,11 @@ class Network:
     module : torch Module
         With or without a head; an encoder, a decoder or both.
     config : object
-        The configuration of the network.
     pad : int
         Id that pads shorter sequences of a batch.
     private : bool, default=False
         Whether the module belongs to this object alone. It then stays in evaluation
         mode, and on a CPU its weights can be stored in a faster layout.
-
-    Attributes
-    ----------
-    body : torch Module
-        The part that returns hidden states.
-    takes_mask : bool
-        Whether it accepts an attention mask.
     """
 
     def __init__(self, module, config, pad, *, private=False):
@@ -64,36 +56,16 @@ class Network:
     def hidden_states(self, ids, lengths, types):
         """Return all hidden states of a batch, without dropout and gradients.
 
-        Parameters
-        ----------
-        ids : ndarray of int, shape (n_pieces,)
-            Piece ids of the sequences, one after the other.
-        lengths : ndarray of int, shape (n_rows,)
-            Number of pieces per sequence.
-        types : ndarray of int, shape (n_pieces,), or None
-            Their token types. None passes no types, for models that do not expect them.
-
-        Returns
-        -------
-        tuple of tensor of shape (n_rows, longest, dim)
+        Tensors (n_rows, longest, dim). `ids` and `types` are (n_pieces,), the sequences
+        one after the other, and `lengths` (n_rows,); types of None are not passed.
         """
         with self._inference():
             return self.states(ids, lengths, types)
 
     def last_states(self, ids, lengths, types):
-        """Return the last hidden states of a batch, as the model returns them.
+        """Return the last hidden states of a batch, and which are not padding.
 
         Some networks, such as ModernBERT, normalize them after the last layer.
-
-        Parameters
-        ----------
-        ids, lengths, types : ndarray of int, or None
-            As for `hidden_states`.
-
-        Returns
-        -------
-        states : tensor of shape (n_rows, longest, dim)
-        mask : tensor of bool, shape (n_rows, longest)
         """
         from ..._training._device import send
 
@@ -138,16 +110,11 @@ class Network:
 
     @cached_property
     def batching_policy(self):
-        """Which rows may share a batch without changing each other's vectors.
+        """Which rows may share a batch: "any", "alike" (equal length) or "none".
 
         It is determined once, by a trial. Some networks have no mask, or padding
         affects the other pieces, for example through a convolution. In others, all rows
         of a batch share a scale, as with dynamic quantization.
-
-        Returns
-        -------
-        {"any", "alike", "none"}
-            A batch may contain any rows, rows of equal length only, or a single row.
         """
         long = self.trial_row()
         short = long[: len(long) // 3 + 1]
@@ -178,8 +145,7 @@ class Network:
     def pack(self):
         """Store the weights of linear layers in oneDNN's layout where that is faster.
 
-        This precedes the first forward pass, and is not needed for the input table. The
-        caller must hold the lock of the model: no other thread may use its layers while
+        The caller holds the lock of the model: no other thread may use its layers while
         they are tried.
         """
         packs, self._packs = self._packs and self.device.type == "cpu", False
