@@ -12,32 +12,10 @@ _ENTRY = re.compile(r"^(?=\w)", flags=re.MULTILINE)
 
 
 def inherit_docs(*bases: type) -> Callable[[_Class], _Class]:
-    """Return a decorator that adds what base classes document to a docstring.
+    """Return a decorator that adds what a base class documents to a docstring.
 
-    A class documents only the parameters and attributes that the base classes do not,
+    A class documents only the parameters and attributes that the base class does not,
     or that differ. They are in the order of the signature, with its defaults.
-
-    >>> class Base:
-    ...     '''Base class.
-    ...
-    ...     Parameters
-    ...     ----------
-    ...     size : int, default=3
-    ...         The number of columns.
-    ...     '''
-    >>> @inherit_docs(Base)
-    ... class Deep(Base):
-    ...     '''Deep.
-    ...
-    ...     Parameters
-    ...     ----------
-    ...     depth : int
-    ...         The number of layers.
-    ...     '''
-    ...     def __init__(self, size=9, depth=2):
-    ...         pass
-    >>> Deep.__doc__.splitlines()[4:6]
-    ['size : int, default=9', '    The number of columns.']
     """
 
     def decorate(cls):

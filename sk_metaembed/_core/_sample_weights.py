@@ -11,8 +11,8 @@ from ._errors import short_repr
 def check_sample_weight(sample_weight, X, name="sample_weight"):
     """Return weights, one per row of X, or raise a ValueError that names the row.
 
-    None gives each row the weight 1. scikit-learn has a function of this name, but its
-    messages do not say what to do, and old versions accept weights that are all zero.
+    None gives each row the weight 1. scikit-learn's function of this name does not say
+    what to do, and old versions accept weights that are all zero.
     """
     n_rows = len(X)
     if sample_weight is None:
@@ -54,13 +54,9 @@ def check_sample_weight(sample_weight, X, name="sample_weight"):
 
 
 def relative_weights(factors):
-    """Return the products of the weights of rows, divided by a power of 2.
+    """Return the products of arrays of weights, divided by a power of 2.
 
     The largest is 0.5 to 1, so that they fit in float32, even if factors do not.
-
-    Parameters
-    ----------
-    factors : iterable of ndarray of shape (n_rows,)
     """
     product, exponents = 1.0, 0
     for factor in factors:
@@ -74,8 +70,8 @@ def relative_weights(factors):
 def fit_model(model, X, y, sample_weight=None, groups=None):
     """Fit a model and return it; weights and groups go to the steps that take them.
 
-    Raises ValueError if its last step does not take weights. Weights and groups reach
-    the steps whether or not the caller uses metadata routing.
+    Whether or not the caller uses metadata routing. Raises a ValueError if the last
+    step does not take weights.
     """
     params = {}
     if sample_weight is not None:

@@ -20,26 +20,10 @@ from ..sequences._api import canonical_words
 
 
 def find_step(estimator, X, predicate):
-    """Return the first step that satisfies a predicate, and its input.
+    """Return the first step that satisfies a predicate, or None, and its input.
 
-    Parameters
-    ----------
-    estimator : fitted estimator
-        The step itself, or a Pipeline or search around it, at any depth.
-    X : input of the estimator
-    predicate : callable
-        Takes a step and returns a bool.
-
-    Returns
-    -------
-    step : fitted estimator or None
-        None if there is no such step.
-    X : input of the step
-
-    Raises
-    ------
-    ValueError
-        If there is no such step, but a ColumnTransformer or FeatureUnion.
+    The estimator is fitted, and may be the step itself or a Pipeline or search around
+    it. Raises a ValueError if there is a ColumnTransformer or FeatureUnion instead.
     """
     steps = fitted_steps(estimator)
     for i, step in enumerate(steps):
@@ -189,34 +173,15 @@ def _replace_part(part, function):
 
 
 def lookup_vectors(embedding, words):
-    """Return the vectors of words from an embedding of any kind.
+    """Return the vectors of words, float32 (n, dim), and which are known, (n,).
 
-    Parameters
-    ----------
-    embedding : fitted estimator, WordVectors, KeyedVectors or mapping
-        An estimator, such as a Pipeline, whose transform returns EmbeddedSequences with
-        one block, or an array with one row per sequence; each word is passed as a
-        sequence. If it ends in a predictor, the output of the steps before it is used.
-        Or a `WordVectors`, gensim's KeyedVectors, or a mapping from words to vectors.
-    words : sequence of str, length n
-        Words may repeat, and may be in another Unicode form than in the store or
-        mapping.
-
-    Returns
-    -------
-    values : ndarray of float32, shape (n, dim)
-        Zeros for unknown words.
-    known : ndarray of bool, shape (n,)
-        Rows of zeros in an array count as unknown, and rows of words that no block of
-        the last EmbeddedSequences before it knows.
-
-    Raises
-    ------
-    TypeError
-        If the embedding has none of these types.
-    ValueError
-        If an estimator returns several blocks or not one row per word, a mapping holds
-        anything but vectors of one length, or a vector is not finite.
+    `embedding` is a `WordVectors`, gensim's KeyedVectors, a mapping, or a fitted
+    estimator whose transform returns EmbeddedSequences with one block, or an array with
+    a row per sequence: each word is passed as a sequence, and a final predictor is left
+    out. Words are found in any Unicode form. Unknown words are zeros; rows of zeros in
+    an array count as unknown, and words that no block before it knows. Raises a
+    TypeError for any other embedding, and a ValueError for several blocks or vectors
+    that are not finite.
     """
     words = list(words)
     values, known = _look_up(embedding, words)

@@ -40,12 +40,8 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
 
     The encoder is fitted on both sides as one corpus, so their vectors are comparable.
     The features of a pair are both vectors, their difference and their product [1]_.
-    Wrap any Pipeline that returns one row of numbers per text, and place a classifier
-    after it.
-
-    If the encoder ends in word vectors or tokens, the output is `SequencePairs`.
-    `DynamicMetaClassifier` and `DynamicMetaRegressor` accept them and train the encoder
-    too. Another PairEncoder can encode them further.
+    If the encoder ends in word vectors or tokens, the output is `SequencePairs`, which
+    `DynamicMetaClassifier`, `DynamicMetaRegressor` and another PairEncoder take.
 
     Parameters
     ----------
@@ -94,14 +90,10 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
 
     .. math:: [u;\ v;\ |u - v|;\ u \circ v].
 
-    `fit` passes all 2 n texts to the encoder at once, including repeated texts. Labels
-    are not passed to the encoder: they belong to pairs, not to single sentences. An
-    encoder that needs labels raises an error; put supervised steps such as
-    `DynamicMetaEmbedding` after the PairEncoder, where they take its SequencePairs. In
-    `transform` a text that is repeated is embedded once.
-
-    The columns of a DataFrame must have the names and the order seen in fit, as
-    elsewhere in scikit-learn, so that sides cannot be swapped by accident.
+    `fit` passes all 2 n texts to the encoder at once, including repeated texts, but no
+    labels, which belong to pairs. Put supervised steps such as `DynamicMetaEmbedding`
+    after the PairEncoder, where they take its SequencePairs. In `transform` a text that
+    is repeated is embedded once.
 
     References
     ----------
@@ -171,9 +163,6 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
     @rollback_on_error
     def fit_transform(self, X: Any, y: object = None) -> Any:
         """Fit a clone of the encoder on both sides, and encode them.
-
-        The encoder's own `fit_transform` is used if it has one, so that it reads the
-        texts once.
 
         Parameters
         ----------

@@ -87,10 +87,6 @@ class TokenClassifier(
     for batches of bounded size. If no vector depends on context and `window` is 0, each
     distinct word is predicted once.
 
-    Each token is classified separately: without a `scheme` an I may follow an O.
-    `span_f1_score` and the repair by a scheme interpret such spans like the script
-    conlleval, so the score is the same. Probabilities are per token.
-
     scikit-learn does not treat it as a classifier, because lists are not class labels:
     folds are not stratified, and searches need ``scoring=make_scorer(span_f1_score)``.
     ``cross_val_predict`` returns tags, but not probabilities.

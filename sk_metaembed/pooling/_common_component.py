@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -102,8 +101,7 @@ class CommonComponentRemoval(
         singular values, as in uSIF, instead of completely.
     center : bool, default=False
         Whether to subtract the mean first, as in all-but-the-top. The zero vectors of
-        empty sequences are then no longer zero. Rows that are all equal become zeros,
-        with a warning.
+        empty sequences are then no longer zero. Rows that are all equal become zeros.
 
     Attributes
     ----------
@@ -175,7 +173,7 @@ class CommonComponentRemoval(
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Learn the common directions, by a truncated singular value decomposition.
+        """Learn the common directions.
 
         Parameters
         ----------
@@ -190,14 +188,6 @@ class CommonComponentRemoval(
             The fitted transformer.
         """
         data = validate_data(self, X, dtype=[np.float64, np.float32])
-        if self.center and (data == data[0]).all():
-            reason = "there is one row" if len(data) == 1 else "all rows are equal"
-            warnings.warn(
-                f"center=True subtracts the mean, and {reason}, so that the training "
-                "data become zeros. Fit on rows that differ, or use center=False.",
-                UserWarning,
-                stacklevel=2,
-            )
         mean = data.mean(axis=0, dtype=np.float64) if self.center else None
         components, values = top_components(data, self.n_components + 1, mean)
         rank = len(values)

@@ -98,10 +98,9 @@ def _sum_arguments(part, bags):
 def dct_weights(offsets, coefficient, n_coefficients):
     """Return the factor of each token's vector in a cosine coefficient, (n_tokens,).
 
-    For a sequence of N vectors, padded to M = max(N, n_coefficients), the orthonormal
-    DCT-II has ``c_k = sqrt(g / M) * sum_n v_n cos(pi (2n + 1) k / 2M)``, g = 1 for k =
-    0 and 2 otherwise. It grows with the root of the length; ``c_k * sqrt(M) / N`` does
-    not, and is the mean for k = 0.
+    For N vectors, padded to M = max(N, n_coefficients), the orthonormal DCT-II is ``c_k
+    = sqrt(g / M) * sum_n v_n cos(pi (2n + 1) k / 2M)``, g = 1 for k = 0 and 2
+    otherwise. It grows with the root of the length; ``c_k * sqrt(M) / N`` does not.
     """
     lengths = np.diff(offsets)
     step = np.pi * coefficient / np.maximum(lengths, n_coefficients)

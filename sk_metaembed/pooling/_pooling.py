@@ -31,12 +31,9 @@ def word_probabilities(tokens):
 
 
 def usif_a(probabilities, mean_length):
-    """Return the `a` of uSIF from the probabilities of the vocabulary, (n_words,).
+    """Return the `a` of uSIF from the probabilities of the vocabulary, as in `Pooling`.
 
-    With V the size of the vocabulary and n the mean length of a sequence, a word drawn
-    uniformly occurs in a sequence with probability ``t = 1 - (1 - 1 / V)**n``. With
-    alpha the share of words with ``p(w) > t``, ``a = (1 - alpha) / (alpha V / 2)``:
-    infinite if there are none, and all weights are then 2.
+    Infinite if no word is more probable than the threshold: then all weights are 2.
     """
     n_words = len(probabilities)
     if n_words < 2:
@@ -97,12 +94,8 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
 
     Usually the last step before an ordinary estimator. The mean is a strong baseline;
     several modes together keep more information about a sequence, at the cost of more
-    columns.
-
-    Each block is pooled separately and the results are concatenated. Blocks at level
-    "sequence" are copied unchanged. A type-level block is pooled from its table,
-    without an array of shape (n_tokens, dim). Long texts whose tokens have not been
-    read by another step are pooled in one pass, with the same results.
+    columns. Each block is pooled separately and the results are concatenated. Blocks at
+    level "sequence" are copied unchanged.
 
     Parameters
     ----------
@@ -170,7 +163,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
     An unseen word has p = 0 and df = 0: weight 1, 2, and ln(1 + n) + 1. For "usif",
     with V training words and n tokens in the average non-empty sequence, let alpha be
     the share of words with ``p > 1 - (1 - 1 / V)**n``; then ``a = (1 - alpha) / (alpha
-    * V / 2)``. The second step of SIF and uSIF is `CommonComponentRemoval`.
+    * V / 2)``.
 
     A power mean is ``sign(m) |m|**(1 / p)``, with m the mean as above of ``v**p``.
 
@@ -236,15 +229,12 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
     def fit(self, X: EmbeddedSequences, y: object = None) -> Self:
-        """Learn the names and dimensions of blocks, and weights or projections.
-
-        Required even if nothing is learned, so that data with other blocks raise an
-        error in `transform`.
+        """Learn the names and dimensions of blocks, and weights of words.
 
         Parameters
         ----------
         X : EmbeddedSequences
-            Training data, from which weights of words are learned.
+            Training data.
         y : ignored
             Not used.
 
@@ -305,10 +295,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         ) -> NDArray[np.float32]: ...
 
     def transform(self, X: EmbeddedSequences) -> NDArray[np.float32]:
-        """Pool the vectors of each sequence.
-
-        Blocks are concatenated, each with its parts; blocks at sequence level are
-        copied unchanged. A sequence without known words gives zeros.
+        """Pool the vectors of each sequence; one without known words gives zeros.
 
         Parameters
         ----------
@@ -407,8 +394,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
     ) -> tuple[NDArray[np.float32], list[tuple[Block, NDArray[np.float64] | None]]]:
         """Return the pooled vectors, and the weight of each token in them.
 
-        With `from_pooled`, this is what `explain` needs for exact contributions of
-        words. Steps of your own can have both methods.
+        `explain` uses it for exact contributions of words, also in steps of your own.
 
         Parameters
         ----------
@@ -421,8 +407,8 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
             The output of `transform`.
         parts : list of (Block, ndarray of shape (n_tokens,) or None)
             For each part of the pooled vectors in order, the block it is pooled from,
-            whose dimension it has. If it is a sum of token vectors, the weight of each
-            token in this sum, 0 for unknown tokens; otherwise None.
+            and the weight of each token, 0 for unknown tokens. The weights are None if
+            the part is not a sum of token vectors.
         """
         parts: list[Any] = []
         for block in X.blocks:
@@ -448,12 +434,12 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         pooled : ndarray of shape (n_rows, n_features_out)
-            Such as the vectors of `pool_with_weights`, but any numbers.
+            Such as the vectors of `pool_with_weights`.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features_out)
-            The same vectors, because pooling is all that this step does.
+            The same vectors.
         """
         return pooled
 

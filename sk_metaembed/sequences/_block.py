@@ -141,11 +141,7 @@ class Block(Immutable):
 
     @property
     def values(self) -> NDArray[Any]:
-        """The vectors, read-only, of shape (n_rows, dim); unknown rows are zeros.
-
-        A block of rows of a larger table, such as a mapped file, gathers them at the
-        first access and stores the result.
-        """
+        """The vectors, read-only, of shape (n_rows, dim); unknown rows are zeros."""
         values, rows = self._table_rows
         if rows is not None:
             values = read_only(_gathered(values, rows))
@@ -165,17 +161,11 @@ class Block(Immutable):
 
     @property
     def known_share(self) -> float:
-        """Share of rows that are known, 1.0 for a block without rows.
-
-        All rows have the same weight; `coverage_` of a source also weights words by
-        their occurrences.
-        """
+        """Share of rows that are known, 1.0 for a block without rows."""
         return float(self.known.mean()) if len(self.known) else 1.0
 
     def take(self, rows: Any, level: Level | None = None) -> Self:
         """Return the block of the given rows, possibly at another level.
-
-        A type-level block taken by the codes of tokens becomes a token-level block.
 
         Parameters
         ----------
@@ -206,8 +196,6 @@ class Block(Immutable):
 
     def rename(self, name: str) -> Block:
         """Return a block of the same vectors with another name.
-
-        Names must be distinct within an `EmbeddedSequences`.
 
         Parameters
         ----------

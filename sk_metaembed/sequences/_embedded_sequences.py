@@ -146,11 +146,7 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
 
     @property
     def level(self) -> Level:
-        """The finest level among the blocks: "sequence", "type" or "token".
-
-        If it is "type", no vector depends on context, and steps compute once per
-        distinct word.
-        """
+        """The finest level among the blocks: "sequence", "type" or "token"."""
         levels = {block.level for block in self.blocks}
         return max(levels, key=LEVELS.index)
 
@@ -211,8 +207,7 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
         """Return a block at a finer level, each row repeated where it belongs.
 
         The vector of a word is repeated for each of its occurrences, the vector of a
-        sequence for each of its tokens. This takes memory for all tokens: what can be
-        computed per type should be computed before.
+        sequence for each of its tokens. This takes memory for all tokens.
 
         Parameters
         ----------
@@ -238,9 +233,6 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
 
     def aligned_blocks(self) -> tuple[Block, ...]:
         """Return the blocks at one common level: their own if they agree, else "token".
-
-        Rows of the same number then belong to the same type, token or sequence in every
-        block.
 
         Returns
         -------
@@ -297,10 +289,7 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
         return np.split(self._token_values(), self.tokens.offsets[1:-1])
 
     def to_padded(self) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return the vectors padded with zeros, and a mask.
-
-        Every sequence takes the memory of the longest one: pad batches rather than a
-        corpus, ``X[rows].to_padded()``.
+        """Return the vectors padded with zeros to the longest sequence, and a mask.
 
         Returns
         -------

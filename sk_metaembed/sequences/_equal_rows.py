@@ -21,9 +21,9 @@ def equal_rows(X, *, warns=False):
     """Return for each row the number of an equal row, or None if all rows differ.
 
     An empty sequence is equal to no other, because their vectors may still differ.
-    Pairs that share a text belong together, too, on whichever sides it is: a model that
-    has seen one of them knows the text of the other. With `warns`, a warning is issued
-    if that is not possible, because most pairs are linked.
+    Pairs that share a text belong together, too: a model that has seen one of them
+    knows the text of the other. With `warns`, a warning is issued if most pairs are
+    linked.
     """
     is_pairs = isinstance(X, SequencePairs)
     tokens = tokens_of(X.sequences if is_pairs else X)
@@ -104,13 +104,8 @@ def find_copies(columns, targets):
 
     Equal rows are copies, unless a table of few columns with few values has as many
     equal rows by chance, or their targets differ. New rows then repeat training rows,
-    too.
-
-    Parameters
-    ----------
-    columns : list of ndarray of shape (n_rows,)
-        Floats or integers.
-    targets : ndarray of float64, shape (n_rows, n_targets)
+    too. `columns` are floats or integers (n_rows,), `targets` float64 (n_rows,
+    n_targets).
     """
     hashes = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:

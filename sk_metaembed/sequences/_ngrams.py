@@ -21,22 +21,12 @@ _PER_KEY = 16  # numbers per key that last bits distinguish
 class Ngrams(NamedTuple):
     """The n-grams of the training data that are counted, length by length.
 
-    Parameters
-    ----------
-    words : dict of str to int
-        Number of each word, from 0.
-    keys : list of ndarray of int64
-        For lengths 2, 3, ..., and then for each of `gaps`: the sorted keys of the
-        n-grams. A key is the number of the n-gram's beginning, among those that are one
-        shorter, times ``len(words)`` plus the number of its last word. The number of an
-        n-gram is its place here.
-    idf : ndarray of float32, shape (n_features,)
-        Inverse document frequencies of the n-grams of each length, from `min_length`,
-        and with each of `gaps`.
-    min_length : int
-        The length of the shortest features; shorter n-grams are beginnings only.
-    gaps : tuple of int
-        Distances of the words of pairs, which any words may be between.
+    `words` numbers the words from 0. `keys` are sorted, for lengths 2, 3, ... and then
+    for each of `gaps`: a key is the number of the n-gram's beginning, among those that
+    are one shorter, times ``len(words)`` plus the number of its last word. The place of
+    a key is the number of its n-gram. `idf` has an entry per feature, float32: the
+    n-grams of each length from `min_length` on, and the pairs of words at each of the
+    distances `gaps`.
     """
 
     words: dict
@@ -49,15 +39,9 @@ class Ngrams(NamedTuple):
 class Positions(NamedTuple):
     """The tokens by position, in the training data, that are counted.
 
-    Parameters
-    ----------
-    words : dict of str to int
-        Number of each word, from 0.
-    keys : ndarray of int64
-        Sorted. A key is the number of a window of positions, times ``len(words)`` plus
-        the number of the word.
-    from_end : bool
-        Whether positions are counted from the end too.
+    `words` numbers the words from 0. A key is the number of a window of positions times
+    ``len(words)`` plus the number of the word, and `keys` are sorted. `from_end` says
+    whether positions are counted from the end too.
     """
 
     words: dict
@@ -99,9 +83,8 @@ def learn_ngrams(
     """Return the `Ngrams` of a TokenSequences: the most frequent ones of each kind.
 
     Frequency is the number of sequences that contain an n-gram; ties are decided by the
-    order of first occurrence of their words. Those with fewer than `min_count`
-    occurrences are left out. Features have `min_length` words or more, or are pairs
-    with a distance among `gaps`.
+    order of first occurrence of their words. Features have `min_length` words or more,
+    or are pairs with a distance among `gaps`, and at least `min_count` occurrences.
     """
     rows = np.repeat(np.arange(len(tokens), dtype=np.int32), tokens.lengths)
     limits = max_features, min_count
@@ -163,12 +146,8 @@ def ngram_counts(tokens, ngrams):
 def characters_of(words):
     """Return the characters of words, with a space before and after each.
 
-    Returns
-    -------
-    characters : TokenSequences
-        A row per part of a word between white space.
-    owners : ndarray of shape (n_rows,)
-        The number of each row's word.
+    A TokenSequences with a row per part of a word between white space, and the number
+    of each row's word.
     """
     parts = [word.split() for word in words]
     padded = [f" {part} " for each in parts for part in each]
@@ -197,8 +176,7 @@ def learn_positions(tokens, max_features):
 def position_weights(tokens, positions):
     """Return the known tokens by their position, CSR float32 (n_sequences, n_features).
 
-    A feature that occurs c times weighs ``1 + ln c``; rows have unit length, or are
-    zero without a known feature.
+    Weighted as by `ngram_weights`, without inverse document frequencies.
     """
     rows, keys = _cells(tokens, positions.words, positions.from_end)
     columns = _places(positions.keys, keys)

@@ -179,31 +179,12 @@ _ALLOWED = (
 
 
 def read_pairs(X, *, texts=True, missing="raise"):
-    """Return both sides of pairs as one collection and its `RowInfo`.
+    """Return both sides of pairs as one collection, and its `RowInfo`.
 
-    Parameters
-    ----------
-    X : array of shape (n_pairs, 2), DataFrame, iterable of pairs, or SequencePairs
-        Pairs of texts or of token lists.
-    texts : bool, default=True
-        Whether sides may be texts; if not, they must be token lists.
-    missing : {"raise", "empty"}, default="raise"
-        Whether missing sides are an error or empty.
-
-    Returns
-    -------
-    rows : list of str or of list of str, or TokenSequences, or EmbeddedSequences
-        All first sides, then all second sides; a container if X is SequencePairs.
-    info : RowInfo
-        Missing sides, and the labels of the pairs, repeated for the second sides.
-
-    Raises
-    ------
-    TypeError
-        If X is not a collection of pairs, a side is missing or neither a str nor a
-        list of str, or both kinds are mixed.
-    ValueError
-        If the number of columns, or of sides in a row, is not two.
+    All first sides, then all second sides, as a list of str or of lists of str, or the
+    container of SequencePairs. The labels of the pairs are repeated for the second
+    sides. With ``texts=False`` sides must be token lists; missing sides are an error or
+    empty.
     """
     if isinstance(X, SequencePairs):
         return X.sequences, tokens_of(X.sequences)._row_info

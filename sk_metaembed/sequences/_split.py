@@ -38,9 +38,8 @@ def prepare_texts(texts, *, lowercase=True, normalize="NFC"):
 def canonical_words(words, form="NFC"):
     """Return the words of a language in a Unicode form, as a list.
 
-    Steps that read the spelling of words need it: token lists may write accented
-    letters as one character or as several. A single character may be an id and is not
-    changed.
+    For steps that read the spelling of words, whose accented letters may be one
+    character or several. A single character may be an id and is not changed.
     """
     normalize = unicodedata.normalize
     return [
@@ -66,18 +65,10 @@ def look_up(words, table, default):
 def split_texts(texts, *, rule, split, prepare, locate):
     """Return the tokens of texts, together with the texts and how they were split.
 
-    Parameters
-    ----------
-    texts : list of str
-    rule : Rule or None
-        The same splitting for compiled code, which splits large input and locates its
-        tokens. None if there is no such rule.
-    split : callable
-        From a list of prepared texts to an iterable of lists of tokens.
-    prepare : callable
-        From a list of texts to the texts to split, such as `prepare_texts`.
-    locate : callable
-        Locates tokens in a prepared text, see `text_spans`.
+    `split` turns a list of prepared texts into lists of tokens. `rule` is the same
+    splitting for compiled code, which splits large input and locates its tokens, or
+    None. `prepare` returns the texts to split, such as `prepare_texts`; `locate` finds
+    tokens in a prepared text, see `text_spans`.
     """
     original = np.fromiter(texts, object, len(texts))
     seconds = _SECONDS * sum(map(len, texts))

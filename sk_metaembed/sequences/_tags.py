@@ -19,28 +19,10 @@ from ._validation import read_rows
 
 
 def read_tags(y, tokens=None, *, name="y"):
-    """Return tags as a TokenSequences, checked against the tokens if there are any.
+    """Return tags as a TokenSequences, or raise an error that names a row.
 
-    Parameters
-    ----------
-    y : list of lists of str, array of such lists, Series or TokenSequences
-        One tag per token.
-    tokens : TokenSequences, default=None
-        The sentences. None skips the check of lengths.
-    name : str, default="y"
-        Name of the tags in messages.
-
-    Returns
-    -------
-    TokenSequences
-        The tags, with the offsets of `tokens`.
-
-    Raises
-    ------
-    TypeError
-        If y is not a collection of lists of str.
-    ValueError
-        If y is None, or does not have one row per sentence and one tag per token.
+    With `tokens`, their offsets must be those of the tags; None skips the check. `name`
+    is what messages call the tags.
     """
     if y is None:
         raise ValueError(
@@ -96,10 +78,7 @@ def tag_classes(tags):
 
 
 def encode_tags(tags, classes, *, name="y"):
-    """Return the index of each tag among the classes, int64 (n_tokens,).
-
-    Raises a ValueError that names the row of the first unknown tag.
-    """
+    """Return the index of each tag among the classes, int64 (n_tokens,), or raise."""
     places = {tag: place for place, tag in enumerate(classes)}
     codes = np.array([places.get(t, -1) for t in tags.types], dtype=np.int64)
     codes = codes[tags.codes]
@@ -191,10 +170,8 @@ def tags_to_spans(tags, scheme=None, *, name="y"):
     """Return the `Spans` of tags, read like the scorer conlleval.
 
     A span begins at B, at S, and at an I or E without a preceding span of the same
-    label; so an I after O begins one. This reads IOB1, IOB2 and IOBES alike.
-
-    `scheme` restricts the letters and defines `Spans.valid`; None allows the letters of
-    both schemes and validates against IOB2. Tags outside the scheme raise a ValueError.
+    label; so an I after O begins one. `scheme` restricts the letters and defines
+    `Spans.valid`; None allows the letters of both schemes and validates against IOB2.
     """
     parts = _parts_of(tags, scheme, name)
     codes, rows = tags.codes, tags.segment_ids()
@@ -223,8 +200,8 @@ def tags_to_spans(tags, scheme=None, *, name="y"):
 def allowed_transitions(classes, scheme):
     """Return which tags may begin a sentence, follow each other, and end a sentence.
 
-    Bool arrays of shapes (n_classes,), (n_classes, n_classes) from the row's tag to
-    the column's, and (n_classes,). A class outside the scheme raises a ValueError.
+    Bool arrays of shapes (n_classes,), (n_classes, n_classes) and (n_classes,); rows
+    are the tags that come first.
     """
     parts = _split(classes, _letters_of(scheme))
     if (parts.letters == "").any():

@@ -47,16 +47,9 @@ _CLASSES = _Classes()
 def text_spans(tokens, rule, prepare, locate):
     """Return (start, end) of all tokens in their texts, int32 (n_tokens, 2), or -1.
 
-    Parameters
-    ----------
-    tokens : TokenSequences
-        With original texts.
-    rule : Rule or None
-        As for `split_texts`.
-    prepare : callable
-        From a list of original texts to those that were split.
-    locate : callable
-        From such a text and its tokens to a list of (start, end).
+    `rule` is as for `split_texts`, or None. `prepare` turns a list of original texts
+    into those that were split, and `locate` such a text and its tokens into (start,
+    end) each.
     """
     texts, rows = tokens.texts.tolist(), range(len(tokens))
     spans = np.empty((tokens.n_tokens, 2), dtype=np.int32)
@@ -114,17 +107,9 @@ def _locate_compiled(tokens, texts, rule, prepare, spans):
 def find_compiled(texts, lengths, rule, prepare):
     """Find the tokens of texts by compiled code, in a buffer of UTF-8.
 
-    `prepare` may lowercase ASCII texts and change others in any way.
-
-    Returns
-    -------
-    buffer : ndarray of uint8
-        The prepared texts, each followed by a separator.
-    text_ends : ndarray of int, shape (n_texts,)
-        Where the texts end, separators included.
-    starts, ends : ndarray of int, shape (n_tokens,)
-    counts : ndarray of int, shape (n_texts,)
-        Number of tokens per text.
+    Returns the prepared texts, each followed by a separator, as uint8; the ends of the
+    texts; starts and ends of the tokens, (n_tokens,); and the number of tokens per
+    text. `prepare` may lowercase ASCII texts and change others in any way.
     """
     from ._split_numba import find_ascii_tokens, find_tokens
 

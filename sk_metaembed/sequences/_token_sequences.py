@@ -173,9 +173,6 @@ class TokenSequences(Rows[list[str]]):
     ) -> Self:
         """Build from lists of tokens; types are in first-seen order.
 
-        Each token is processed in Python: use the constructor for large corpora that
-        are already coded.
-
         Parameters
         ----------
         sequences : iterable of sequence of str
@@ -228,29 +225,18 @@ class TokenSequences(Rows[list[str]]):
 
     @property
     def index(self) -> pd.Index | None:
-        """Labels of the rows: the index of the Series or DataFrame they came from.
-
-        None for other input. Every DataFrame made of the sequences has them, so that
-        pandas joins the right rows.
-        """
+        """Labels of the rows: the index of the Series or DataFrame they came from."""
         return self._row_info.index
 
     @property
     def missing(self) -> NDArray[np.bool_] | None:
-        """Which rows were missing, bool of shape (n_sequences,), or None if unknown.
-
-        Steps with ``missing="empty"`` record them; missing rows are empty sequences.
-        """
+        """Which rows were missing, if a step with ``missing="empty"`` read them."""
         missing = self._row_info.missing
         return None if missing is None else read_only(missing)
 
     @property
     def texts(self) -> NDArray[np.object_] | None:
-        """The original texts, or None if the input was token lists.
-
-        Sources whose vectors depend on case, punctuation or context read these instead
-        of the tokens.
-        """
+        """The original texts, which some sources read, or None for token lists."""
         texts = self._row_info.texts
         return None if texts is None else read_only(texts)
 
@@ -290,8 +276,7 @@ class TokenSequences(Rows[list[str]]):
         Returns
         -------
         ndarray of int64, shape (n_tokens,)
-            Ascending; ``np.bincount(tokens.segment_ids(), weights)`` sums weights of
-            tokens per sequence.
+            Ascending.
         """
         return np.repeat(np.arange(len(self)), self.lengths)
 
@@ -316,7 +301,6 @@ class TokenSequences(Rows[list[str]]):
     def compact(self) -> Self:
         """Return the same sequences over the used types only, in first-seen order.
 
-        A small subset of a large corpus then no longer keeps all its types in memory.
         Codes change, so type-level blocks of the old table no longer fit.
 
         Returns
@@ -378,13 +362,10 @@ class TokenSequences(Rows[list[str]]):
     def to_padded(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Return the codes padded to the longest sequence, and a mask.
 
-        The padding is 0, which is also the code of a type: use the mask to distinguish
-        them.
-
         Returns
         -------
         codes : ndarray of int32, shape (n_sequences, max_length)
-            Padded with 0.
+            Padded with 0, which is also the code of a type.
         mask : ndarray of bool, shape (n_sequences, max_length)
             True at real tokens.
         """

@@ -33,8 +33,8 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
     r"""Split texts into tokens and code each distinct token.
 
     The first step of a pipeline on texts. Token lists and a `TokenSequences` pass
-    through unchanged, so that the pipeline also takes input that is already split. It
-    learns nothing: `fit` only checks the parameters and the input.
+    through unchanged. It learns nothing: `fit` only checks the parameters and the
+    input.
 
     Parameters
     ----------
@@ -100,10 +100,9 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
     control and format characters, lone surrogates, and selectors or joiners that follow
     nothing visible are separators.
 
-    Long input is split by compiled code in as many threads as numba may use
-    (``NUMBA_NUM_THREADS``, which joblib lowers in its workers). This applies to Unicode
-    words and to patterns for runs of one class of characters, such as ``\S+`` or
-    ``(?u)\b\w\w+\b``; other patterns are matched by `re`. The tokens are the same.
+    Long input is split into Unicode words, and into runs of one class of characters
+    such as ``\S+`` or ``(?u)\b\w\w+\b``, by compiled code, in as many threads as numba
+    may use (``NUMBA_NUM_THREADS``). Other patterns are matched by `re`.
 
     Examples
     --------
@@ -157,9 +156,7 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Texts, y: object = None) -> Self:
-        """Check the parameters and the input; nothing is learned.
-
-        `transform` works without it.
+        """Check the parameters and the input; `transform` works without it.
 
         Parameters
         ----------
@@ -200,10 +197,7 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         return tokens
 
     def transform(self, X: Texts) -> TokenSequences:
-        """Split texts into tokens.
-
-        The tokens of a text do not depend on the other rows. Codes number the types of
-        X in first-seen order.
+        """Split texts into tokens; codes number the types in first-seen order.
 
         Parameters
         ----------

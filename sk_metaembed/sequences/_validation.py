@@ -154,29 +154,10 @@ def check_cells(
 ):
     """Return the cells of columns of equal length, one column after the other.
 
-    Parameters
-    ----------
-    columns : list of list
-        The cells, of texts or of token lists.
-    labels : list of str
-        What error messages call each column, such as "first side", or "".
-    part, reader : str
-        What error messages call a cell, and the step that accepts missing cells.
-    texts, lists : bool, default=True
-        Whether cells may be texts, and token lists.
-    missing : {"raise", "empty"}, default="raise"
-        Whether missing cells are an error or empty.
-
-    Returns
-    -------
-    cells : list of str or of list of str
-    absent : ndarray of bool, or None
-        Which cells are missing; None if not recorded.
-
-    Raises
-    ------
-    TypeError
-        If a cell is missing or neither a str nor a list of str, or both are mixed.
+    Also which cells are missing, or None if ``missing="raise"``; they become empty.
+    `labels` are what messages call each column, or "", and `part` a cell; `reader` is a
+    step that accepts missing cells. `texts` and `lists` say whether cells may be texts
+    and token lists. Raises a TypeError for any other cell, and if both are mixed.
     """
     cells = [cell for column in columns for cell in column]
     absent = np.zeros(len(cells), dtype=bool) if missing == "empty" else None
@@ -357,23 +338,8 @@ def distinct_cells(cells):
 def read_columns(X):
     """Return columns of texts or token lists as lists, unchecked, and their names.
 
-    Parameters
-    ----------
-    X : DataFrame, Arrow table, array, iterable of rows, Series, or iterable of str
-        One or several columns.
-
-    Returns
-    -------
-    columns : list of list
-    names : list of str, or None
-        None if X does not name all of its columns by str.
-
-    Raises
-    ------
-    TypeError
-        If X is not a collection of rows.
-    ValueError
-        If rows have different numbers of cells, or X has three dimensions.
+    The names are None if X does not name all of its columns by str. Raises a ValueError
+    if rows have different numbers of cells, or X has three dimensions.
     """
     refuse_other_rows(X, rows="columns of texts", allowed=_ALLOWED_COLUMNS)
     if hasattr(X, "columns") and hasattr(X, "shape"):

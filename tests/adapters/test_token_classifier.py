@@ -120,17 +120,6 @@ def test_a_weight_is_a_copy():
     assert score == tagger.score(X[copies], [TAGS[i] for i in copies])
 
 
-def test_sentences_of_weight_0_are_absent():
-    X, kept = embedded(), [1, 2, 4]
-    weights = np.isin(np.arange(5), kept) * 2.0
-    whole, part = (TokenClassifier(Recording(), window=1) for _ in range(2))
-    whole.fit(X, TAGS, sample_weight=weights)
-    part.fit(X[kept], [TAGS[i] for i in kept], sample_weight=weights[kept])
-    for name in ("X_", "y_", "sample_weight_"):
-        one, other = (getattr(model.estimator_, name) for model in (whole, part))
-        np.testing.assert_array_equal(one, other)
-
-
 def test_weights_reach_the_last_step_of_a_pipeline_or_are_refused():
     X, weights = embedded(), [2.0, 1.0, 1.0, 1.0, 3.0]
     inside = make_pipeline(StandardScaler(), make_pipeline(Recording()))

@@ -12,7 +12,6 @@ def X():
 
 @pytest.mark.parametrize("shape", [(40, 7), (7, 7), (4, 7), (1, 7), (7, 1)])
 @pytest.mark.parametrize("centered", [False, True])
-@pytest.mark.filterwarnings("ignore:.*there is one row:UserWarning")
 def test_components_are_those_of_an_svd(X, shape, centered):
     X = np.resize(X, shape)
     removal = CommonComponentRemoval(3, center=centered).fit(X)
@@ -37,13 +36,6 @@ def test_few_rows_do_not_become_zeros(dtype, n_components, weighted, n_rows):
     assert removal.n_components_ <= max(n_rows - (not weighted), n_rows - 1)
     if n_rows == 1:
         np.testing.assert_array_equal(removal.transform(X), X)
-
-
-@pytest.mark.parametrize(("n_rows", "reason"), [(1, "one row"), (3, "all rows are eq")])
-def test_equal_rows_that_become_zeros_are_named(n_rows, reason):
-    X = np.full((n_rows, 2), 0.1)
-    with pytest.warns(UserWarning, match=f"{reason}.* use center=False"):
-        assert np.abs(CommonComponentRemoval(center=True).fit_transform(X)).max() < 1e-9
 
 
 def test_a_direction_a_million_times_as_large_as_others_is_removed():
