@@ -27,8 +27,9 @@ MAX_DIM = 1 << 20
 MAX_WORD = 1 << 20  # bytes
 FLORET_SEED = 2166136261  # in floret's files; the format leaves room for others
 _BLOCK = 1 << 23
+_BATCH = 64  # words of a binary file that are checked at once
 _AHEAD = 256  # bytes after a vector that show whether a word follows
-_LONGEST_WITH_SPACES, _MOST_SPACES = 1 << 12, 64
+_LONGEST_WITH_SPACES = 1 << 12  # bytes of a word
 _SMALLEST, _LARGEST = 1e-7, 1e5  # usual numbers in vectors, except 0
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _LONGEST_LINE = 1 << 27
@@ -251,25 +252,63 @@ def read_binary(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
     """Append all rows of a word2vec binary to the writer."""
     width = 4 * fmt.dim
     check_header(stream, fmt, writer.limit, width + 1)
-    records, n_read, data = _Records(stream.path, fmt.dim), 0, b""
-    while writer.limit is None or n_read < writer.limit:
+    n_read, data, is_last = 0, b"", False
+    while not is_last and (writer.limit is None or n_read < writer.limit):
         block = stream.read(_BLOCK)
-        left = None if writer.limit is None else writer.limit - n_read
-        words, rows, data = records.split(data + block, left, is_last=not block)
+        data, is_last = data + block, not block
+        most = None if writer.limit is None else writer.limit - n_read
+        words, rows, used = _split(data, fmt.dim, most, is_last, stream.path, n_read)
         if words:
-            matrix = np.concatenate(rows).astype(np.float32, copy=False)
-            _append(writer, words, matrix)
-        n_read += len(words)
-        if len(data) > records.reserve + MAX_WORD:
+            _append(writer, words, np.concatenate(rows).astype(np.float32, copy=False))
+        n_read, data = n_read + len(words), data[used:]
+        if len(data) > width + _LONGEST_WITH_SPACES + MAX_WORD:
             raise ValueError(
                 f"{stream.path}: word {n_read} before byte {stream.position:,} has "
                 f"over {MAX_WORD:,} bytes; the file is corrupt."
             )
-        if not block:
-            if n_read != writer.limit:
-                _check_rest(stream, data, n_read, width)
-            break
+    if is_last and n_read != writer.limit:
+        _check_rest(stream, data, n_read, width)
     check_row_count(stream.path, fmt, writer.limit, n_read, writer.repairs)
+
+
+def _split(data, dim, most, is_last, path, n_read):
+    """Return words, arrays of their vectors, and the number of bytes they take.
+
+    word2vec and gensim read a word up to its first space, but gensim also writes words
+    that contain spaces. A word ends at the first space after which the numbers are of
+    usual size. Only the last data is read to its end.
+    """
+    words, rows, at, width = [], [], 0, 4 * dim
+    after = 1 + width + (0 if is_last else _LONGEST_WITH_SPACES)
+    while most is None or len(words) < most:
+        spans, place = [], at
+        for _ in range(_BATCH if most is None else min(_BATCH, most - len(words))):
+            while data[place : place + 1] == b"\n":  # word2vec ends vectors with it
+                place += 1
+            space = data.find(b" ", place)
+            if space < 0 or space + after > len(data):
+                break
+            spans.append((place, space))
+            place = space + 1 + width
+        if not spans:
+            break
+        vectors = np.stack([_vector_at(data, end, dim) for _, end in spans])
+        n_usual = int(np.argmin([*_are_usual(vectors), False]))
+        if n_usual < len(spans):
+            start, first = spans[n_usual]
+            where = f"{path}: the numbers after word {n_read + len(words) + n_usual}"
+            end = _end_of_word(data, start, first, dim, where)
+            spans[n_usual:] = [(start, end)]
+            vectors = vectors[: n_usual + 1]
+            vectors[n_usual] = _vector_at(data, end, dim)
+        words += [data[start:end] for start, end in spans]
+        rows.append(vectors)
+        at = spans[-1][1] + 1 + width
+    return words, rows, at
+
+
+def _vector_at(data, end, dim):
+    return np.frombuffer(data, "<f4", dim, end + 1)
 
 
 def _are_usual(vectors):
@@ -278,156 +317,30 @@ def _are_usual(vectors):
     Text and shifted bytes read as numbers are mostly much larger or smaller.
     """
     size = np.abs(vectors)
-    usual = size <= _LARGEST  # not NaN
-    small = size < _SMALLEST
-    if small.any():
-        usual &= ~small | (size == 0)
-    return usual.all(axis=-1)
+    return (((size >= _SMALLEST) & (size <= _LARGEST)) | (size == 0)).all(axis=-1)
 
 
-def _has_no_control(word):
-    return not _CONTROL.search(word)
-
-
-def _is_text(word):
-    if _CONTROL.search(word):
-        return False
-    try:
-        word.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-class _Records:
-    """Splits the content of a word2vec binary into words and vectors.
-
-    A word ends at its first space, as in word2vec and gensim. gensim also writes words
-    that contain spaces. If the numbers or the word after the first space look like
-    bytes read out of step, the word ends at the first space where they do not.
-    """
-
-    def __init__(self, path, dim):
-        self.path, self.dim = path, dim
-        self.n_read = 0
-        self.has_newlines = None  # after each vector, as word2vec writes
-        self._batch = 1  # words per check, few where words contain spaces
-
-    def split(self, data, limit, is_last):
-        """Return the words and vectors of complete records, and the bytes after them.
-
-        The vectors are arrays of one or more rows. Records at the end of `data` are
-        left over unless `data` is the last.
-        """
-        words, rows, at = [], [], 0
-        width = 4 * self.dim
-        if self.has_newlines is None and (is_last or len(data) >= self.reserve):
-            self.has_newlines = self._first_has_newline(data)
-        while limit is None or len(words) < limit:
-            left = self._batch if limit is None else limit - len(words)
-            spans = self._spans(data, at, min(left, self._batch), is_last)
-            if not spans:
-                break
-            vectors = np.stack([self._vector(data, end) for _, end in spans])
-            suspect = self._first_suspect(data, spans, vectors)
-            self._batch = 1 if suspect < len(spans) else min(2 * self._batch, 256)
-            if suspect < len(spans):
-                start, end = spans[suspect]
-                end = self._resolved_end(data, start, end, self.n_read + suspect)
-                spans[suspect:] = [(start, end)]
-                vectors = vectors[: suspect + 1]
-                vectors[suspect] = self._vector(data, end)
-            words += [data[start:end] for start, end in spans]
-            rows.append(vectors)
-            self.n_read += len(spans)
-            at = spans[-1][1] + 1 + width
-        return words, rows, data[at:]
-
-    @property
-    def reserve(self):
-        """Number of bytes after the start of a record that decide where words end."""
-        return _LONGEST_WITH_SPACES + 4 * self.dim + 2 * _AHEAD
-
-    def _spans(self, data, at, most, is_last):
-        """Return (start, end) of the next words, up to their first spaces."""
-        spans, width = [], 4 * self.dim
-        while len(spans) < most:
-            while data[at : at + 1] == b"\n":
-                at += 1
-            space = data.find(b" ", at)
-            needed = space + 1 + width
-            if not is_last:
-                needed = max(needed + _AHEAD, at + self.reserve)
-            if space < 0 or needed > len(data):
-                break
-            spans.append((at, space))
-            at = space + 1 + width
-        return spans
-
-    def _vector(self, data, end):
-        return np.frombuffer(data, "<f4", self.dim, end + 1)
-
-    def _first_suspect(self, data, spans, vectors):
-        """Return the index of the first word that may end later, else their number."""
-        after = 1 + 4 * self.dim
-        n_usual = int(np.argmin([*_are_usual(vectors), False]))
-        checked = spans[:n_usual]
-        if not self.has_newlines:
-            words = b" ".join([data[start:end] for start, end in checked[1:]])
-            if _is_text(words):  # only what follows the last is left to check
-                checked = checked[-1:]
-        for row, (_, end) in enumerate(checked, n_usual - len(checked)):
-            if not self._continues(data, end + after):
-                return row
-        return n_usual
-
-    def _resolved_end(self, data, start, first, row):
-        """Return where a word ends: at the first space after which all is in step."""
-        ends, after = [], 1 + 4 * self.dim
-        for space in re.finditer(b" ", data[start : start + _LONGEST_WITH_SPACES]):
-            end = start + space.start()
-            if end + after > len(data) or len(ends) == _MOST_SPACES:
-                break
-            if _are_usual(self._vector(data, end)):
-                ends.append(end)
-        for is_word in (_is_text, _has_no_control):
-            for end in ends:
-                if is_word(data[start:end]) and self._continues(
-                    data, end + after, is_word
-                ):
-                    return end
-        vector = self._vector(data, first)
-        if _are_usual(vector) or self._continues(data, first + after):
-            return first
-        word = data[start:first].decode("utf-8", "replace")
-        raise ValueError(
-            f"{self.path}: the numbers after word {row} ({short_repr(word)}) are not "
-            f"a vector (one is {max(vector.tolist(), key=abs):.3g}). The file is "
-            "corrupt, or its words contain spaces in a way that cannot be resolved: "
-            "save the vectors as text or with gensim's save, or pass the KeyedVectors "
-            "to WordVectors.from_keyed_vectors."
-        )
-
-    def _first_has_newline(self, data):
-        """Return whether a newline follows the first vector."""
-        after = 1 + 4 * self.dim
-        for space in re.finditer(b" ", data[:_LONGEST_WITH_SPACES]):
-            end = space.start()
-            if data[end + after : end + after + 1] == b"\n":
-                return _has_no_control(data[:end].lstrip(b"\n"))
-        return False
-
-    def _continues(self, data, at, is_word=_is_text):
-        """Return whether the end of the file or another word follows a vector."""
-        if at >= len(data):
-            return at == len(data)
-        if self.has_newlines:
-            return data[at] == 10
-        text = data[at : at + _AHEAD].lstrip(b"\n")
-        word, space, _ = text.partition(b" ")
-        if space or len(text) < _AHEAD:
-            return is_word(word)
-        return is_word(word.decode("utf-8", "ignore").encode()[: _AHEAD - 4])
+def _end_of_word(data, start, first, dim, where):
+    """Return the place of the space that ends a word, by default the first one."""
+    for space in re.finditer(b" ", data[start : start + _LONGEST_WITH_SPACES]):
+        end = start + space.start()
+        if end + 1 + 4 * dim > len(data):
+            break
+        is_word = not _CONTROL.search(data, start, end)
+        if is_word and _are_usual(_vector_at(data, end, dim)):
+            return end
+    after = first + 1 + 4 * dim
+    following = data[after : after + _AHEAD].lstrip(b"\n").partition(b" ")[0]
+    if not _CONTROL.search(following):
+        return first
+    word = data[start:first].decode("utf-8", "replace")
+    largest = max(_vector_at(data, first, dim).tolist(), key=abs)
+    raise ValueError(
+        f"{where} ({short_repr(word)}) are not a vector (one is {largest:.3g}). The "
+        "file is corrupt, or its words contain spaces in a way that cannot be "
+        "resolved: save the vectors as text or with gensim's save, or pass the "
+        "KeyedVectors to WordVectors.from_keyed_vectors."
+    )
 
 
 def _check_rest(stream, data, n_read, width):
