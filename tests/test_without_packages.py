@@ -132,7 +132,7 @@ assert (pd.read_csv("predicted.csv")["prediction"] == table["y"]).all()
 def test_everything_works_but_networks_and_tables_need_pandas(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     present, of_pandas = modules_of_guide(), modules_of(["pandas"])
-    assert not {"torch", "tqdm", "pandas", "gensim", "skorch"} & present
+    assert not {"torch", "pandas", "gensim", "skorch"} & present
     modules = json.dumps([[*present], [*of_pandas]])
     run_script(BLOCK + EVERYTHING + TABLES, modules)
 

@@ -1,4 +1,4 @@
-"""Packages that an installation may lack: pandas and tqdm."""
+"""Packages that are imported on first use: pandas and tqdm."""
 
 from importlib import import_module
 
@@ -22,39 +22,12 @@ class _Late:
 pandas = _Late("pandas", "Tables require pandas: pip install 'sk_metaembed[tables]'.")
 
 
-class _NoBar:
-    """Replaces a progress bar if tqdm is not installed."""
-
-    def __init__(self, iterable):
-        self._iterable, self.n = iterable, 0
-
-    def __iter__(self):
-        return iter(self._iterable)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc_info):
-        pass
-
-    def update(self, n=1):
-        self.n += n
-
-    def set_postfix(self, **values):
-        pass
-
-    def close(self):
-        pass
-
-
 def progress_bar(iterable=None, **options):
-    """Return a progress bar of tqdm, or one that shows nothing if tqdm is missing.
+    """Return a progress bar of tqdm.
 
     >>> list(progress_bar("abc", disable=True))
     ['a', 'b', 'c']
     """
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return _NoBar(iterable)
+    from tqdm import tqdm
+
     return tqdm(iterable, **options)
