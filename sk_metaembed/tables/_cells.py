@@ -129,12 +129,16 @@ def distinct(values):
 
 
 def as_texts(cells):
-    """Return `Cells` as str, with None for missing ones; lists remain tuples.
+    """Return `Cells` as str, lists joined by commas, with None for missing cells.
 
     The text of a typed cell is the one that it has in a column that mixes types.
     """
     if cells.notation == "text":
-        return cells.values
+        texts = cells.values
+        if any(isinstance(text, tuple) for text in texts):
+            joined = [", ".join(t) if isinstance(t, tuple) else t for t in texts]
+            texts = np.array([*joined, None], dtype=object)[:-1]
+        return texts
     values, codes = distinct(cells.values)
     texts = [typed_text(value, cells.notation) for value in values]
     return np.array([*texts, None], dtype=object)[codes]
@@ -248,16 +252,17 @@ def _object_cells(column, name):
         missing |= np.array([cell is np.ma.masked for cell in cells])
         types.remove(_MASKED)
     present, has_times = cells[~missing], bool(types) and all(map(is_duration, types))
-    has_dates = bool(types) and _are(types, datetime.date)
+    has_dates = bool(types) and all(issubclass(t, datetime.date) for t in types)
     zoned = {*map(_has_zone, present)} if has_times or has_dates else ()
     if has_times:
         seconds = _fill([*map(seconds_of, present)], missing, np.nan, np.float64)
         notation = "time" if datetime.time in types else "duration"
         return Cells(seconds, "zoned time" if True in zoned else notation)
-    if not types & {complex, np.complex128} and _are(types, Number | np.bool_):
+    are_numbers = all(issubclass(t, Number | np.bool_) for t in types)
+    if are_numbers and not types & {complex, np.complex128}:
         numbers = _as_numbers(cells, missing, types)
         if numbers is not None:
-            is_bool = bool(types) and _are(types, bool | np.bool_)
+            is_bool = bool(types) and types <= {bool, np.bool_}
             return Cells(numbers, "bool" if is_bool else "number")
     # If only some of the dates have a zone, texts show which ones.
     if has_dates and len(zoned) < 2:
@@ -275,11 +280,6 @@ def _object_cells(column, name):
         else:
             out[row] = _other(cell, row, name)
     return Cells(out)
-
-
-def _are(types, allowed):
-    """Return whether all types are of the allowed ones."""
-    return all(issubclass(t, allowed) for t in types)
 
 
 def _as_numbers(cells, missing, types):

@@ -134,7 +134,8 @@ def fit_column(
     encoder._check_zones()
     parts = [floats - encoder.offset]
     is_listed = own.categorical and own.n_distinct <= _MAX_ONE_HOT
-    if is_listed or own.sentinels or (is_string and ngrams):
+    has_words = own.sentinels or (own.dates is not None and own.dates.placeholders)
+    if is_listed or has_words or (is_string and ngrams):
         one_hot, lowercase = is_listed or not is_string, own.kind != "list"
         encoder.strings = StringFeatures(one_hot, n_components, random_state, lowercase)
         strings = encoder.strings.fit_transform(texts, targets, folds, weights)
@@ -358,7 +359,7 @@ class ColumnEncoder:
         """Return the `Column`."""
         own = self.format
         encodings = []
-        if float_names(own):
+        if own.numbers or own.dates or own.inside:
             encodings.append("numbers" if own.inside else own.kind)
         if self.strings is not None:
             encodings.append("indicators" if self.strings.one_hot else "ngrams")

@@ -60,7 +60,7 @@ class ColumnFormat(NamedTuple):
     numbers: NumberFormat | None = None
     dates: DateFormat | None = None
     inside: NumbersInside | None = None  # numbers inside strings
-    # Words, or dates far from others, that repeat among numbers or dates.
+    # Words that repeat among numbers or dates.
     sentinels: tuple[str, ...] = ()
     categorical: bool = False  # few enough distinct values to encode each of them
     levels: tuple[float, ...] = ()  # these values, if they are numbers
@@ -76,21 +76,21 @@ class ColumnFormat(NamedTuple):
         return "yes or no" if is_words else f"a {self.kind.replace('binary', 'number')}"
 
 
-class _Values:
+class _Values(NamedTuple):
     """The distinct strings of a column, or a sample of them, and their counts."""
 
-    def __init__(self, texts, counts):
-        self.texts, self.counts = texts, counts
-        self.n_rows = counts.sum()
+    texts: list[str]
+    counts: np.ndarray
 
     def share(self, mask):
         """Return the share of rows whose value is selected by a mask."""
-        return float(self.counts[[bool(m) for m in mask]].sum() / max(self.n_rows, 1))
+        n_rows = max(self.counts.sum(), 1)
+        return float(self.counts[[bool(m) for m in mask]].sum() / n_rows)
 
     def are_mostly(self, found, share):
         """Return whether enough of the rows that are not missing are selected."""
         missing = np.array([is_missing_mark(text) for text in self.texts])
-        present = self.n_rows - self.counts[missing].sum()
+        present = self.counts[~missing].sum()
         return present > 0 and self.counts[found].sum() >= share * present
 
     def sample(self, size):
@@ -128,7 +128,8 @@ def choose_column_format(cells, name=""):
     if times is not None and times.any():
         column_format, odd = _float_format(start, times, counts, "time")
     elif cells.notation.endswith("date"):
-        column_format, odd = _date_format(start, "", values, counts), {}
+        dates = choose_date_format("", values, counts)
+        column_format, odd = start._replace(kind="date", dates=dates), {}
     elif cells.notation != "text":
         column_format, odd = _float_format(start, values, counts, cells.notation)
     elif counts[[isinstance(value, tuple) for value in values]].sum() > n_rows / 2:
@@ -173,7 +174,8 @@ def _float_format(start, values, counts, notation):
         dates, _ = read_dates(texts, "mdy")
         no_date = np.isnat(dates)
         odd |= zip(values[no_date].tolist(), counts[no_date], strict=True)
-        return _date_format(start, "", dates, counts), odd
+        dates = choose_date_format("", dates, counts)
+        return start._replace(kind="date", dates=dates), odd
     number_format = NumberFormat(
         unit="s" if notation == "duration" or notation.endswith("time") else "",
         booleans=notation == "bool" and len(values) == 2,
@@ -192,13 +194,6 @@ def _number_format(start, number_format, values, counts):
         categorical=bool(levels),
         levels=levels,
     )
-
-
-def _date_format(start, order, dates, counts):
-    """Return the format of dates that are written in an order."""
-    dates = choose_date_format(order, dates, counts)
-    sentinels = (*start.sentinels, *dates.placeholders)
-    return start._replace(kind="date", dates=dates, sentinels=sentinels)
 
 
 def _string_format(start, values, name):
@@ -230,7 +225,7 @@ def _string_format(start, values, name):
         return start._replace(kind="key"), {}
     if sample.share(map(_URL.fullmatch, sample.texts)) >= 0.9:
         return start._replace(kind="url"), {}
-    few = start.n_distinct <= min(_FEW, int(values.n_rows) // 2)
+    few = start.n_distinct <= min(_FEW, int(values.counts.sum()) // 2)
     if not few and _is_prose(sample):
         return start._replace(kind="text"), {}
     inside = choose_numbers_inside(sample.texts, sample.counts)
@@ -297,7 +292,8 @@ def _date_text_format(start, values, sample, name):
             UserWarning,
             stacklevel=3,
         )
-    return _date_format(column_format, order, dates, values.counts), odd
+    dates = choose_date_format(order, dates, values.counts)
+    return column_format._replace(kind="date", dates=dates), odd
 
 
 def _with_sentinels(start, values, is_read, is_finite=False):
@@ -306,9 +302,9 @@ def _with_sentinels(start, values, is_read, is_finite=False):
     These are the values that were not read as numbers or dates. Returns None if there
     are too many odd ones to be errors. With `is_finite`, "inf" is odd.
     """
-    sentinels, odd = [], {}
+    sentinels, odd, n_rows = [], {}, values.counts.sum()
     n_missing, n_distinct = start.n_missing, start.n_distinct
-    enough = max(2, 0.01 * values.n_rows)
+    enough = max(2, 0.01 * n_rows)
     for i in np.flatnonzero(~is_read):
         text, n = values.texts[i], int(values.counts[i])
         is_word = not any(map(str.isdecimal, text))
@@ -321,7 +317,7 @@ def _with_sentinels(start, values, is_read, is_finite=False):
             sentinels.append(text)
         else:
             odd[text] = n
-    if sum(odd.values()) > max(0.05 * values.n_rows, values.n_rows >= 10):
+    if sum(odd.values()) > max(0.05 * n_rows, n_rows >= 10):
         return None
     return start._replace(
         sentinels=tuple(sentinels), n_missing=n_missing, n_distinct=n_distinct
@@ -333,7 +329,7 @@ def _have_another_unit(odd, values):
     counts = np.array([*odd.values()])
     number_format = choose_number_format([*odd], counts)
     is_read = np.isfinite(read_numbers([*odd], number_format)[0])
-    return counts[is_read].sum() >= max(5, 0.01 * values.n_rows)
+    return counts[is_read].sum() >= max(5, 0.01 * values.counts.sum())
 
 
 def _warn_of_odd_cells(column_format, odd, cells, name):
@@ -388,7 +384,7 @@ def _is_counter(values, n_rows):
 
 def _are_keys(values):
     """Return whether strings are distinct hashes, or a prefix and a counter."""
-    enough = 0.99 * values.n_rows
+    enough = 0.99 * values.counts.sum()
     if len(values.texts) < max(enough, 20):
         return False
     if sum(_HASH.fullmatch(text) is not None for text in values.texts) >= enough:

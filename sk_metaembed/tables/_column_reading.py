@@ -6,6 +6,7 @@ one of typed cells ("number", "bool", "date", "zoned date", "time", "duration"),
 "list", or the family of a unit, such as "share" for "84.9%".
 """
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from ._lists import as_list_text, parse_list
 from ._numbers import convert, numbers_inside, read_numbers
 from ._times import times_of_day
 
+# pandas reads integers next to missing ones as floats.
+_WHOLE = re.compile(r"\A(-?\d+)\.0\Z")
 _PYTHON = {"number": float, "bool": bool}
 # The units of typed cells.
 _UNITS = {"number": "", "bool": "", "duration": "s", "time": "s", "zoned time": "s"}
@@ -61,7 +64,7 @@ def read_column(cells, column_format):
     else:
         return _read_strings(cells, column_format)
     if column_format.sentinels:
-        given, sentinels = _joined(cells), {*column_format.sentinels}
+        given, sentinels = as_texts(cells), {*column_format.sentinels}
         is_known = np.array([text in sentinels for text in given], dtype=bool)
         reading.texts[is_known] = given[is_known]
     return reading
@@ -93,7 +96,7 @@ def unread_cells(cells, reading, column_format):
     if cells.notation != "text":
         return ~is_read & ~np.isnan(cells.values)
     known = {None, "", *column_format.sentinels}
-    is_known = [text in known or is_missing_mark(text) for text in _joined(cells)]
+    is_known = [text in known or is_missing_mark(text) for text in as_texts(cells)]
     return ~is_read & ~np.array(is_known, dtype=bool)
 
 
@@ -139,13 +142,17 @@ def _read_dates(cells, column_format):
 
 def _read_strings(cells, column_format):
     """Return the `Reading` of a column of strings: the numbers inside of them."""
-    values, codes = distinct(as_texts(cells))
-    texts = [_string(value, column_format) for value in values]
+    if column_format.kind == "list":
+        is_text = cells.notation == "text"
+        values, codes = distinct(cells.values if is_text else as_texts(cells))
+        texts = [as_list_text(value, column_format.separator) for value in values]
+    else:
+        values, codes = distinct(as_texts(cells))
+        texts = [_WHOLE.sub(r"\1", text) for text in values]
     texts = np.array([*texts, ""], dtype=object)[codes]
     floats = np.empty((len(texts), 0))
     if column_format.inside is not None:
-        joined = [", ".join(v) if isinstance(v, tuple) else v for v in values]
-        numbers = numbers_inside(joined, column_format.inside)
+        numbers = numbers_inside(values, column_format.inside)
         floats = _by_row(numbers, codes, np.nan).astype(np.float64)
     return Reading(floats, texts, _string_notations(cells, column_format))
 
@@ -155,7 +162,7 @@ def _parse(cells, read, how, missing):
 
     ``read(texts, how)`` returns the values and notations of distinct texts.
     """
-    texts, codes = distinct(_joined(cells))
+    texts, codes = distinct(as_texts(cells))
     values, notations = read(texts, how)
     first = dict(zip(reversed(notations), reversed(texts), strict=True))
     found = {each: first[each] for each in dict.fromkeys(notations) if each}
@@ -192,25 +199,3 @@ def _string_notations(cells, column_format):
         example = str([*cell]) if isinstance(cell, tuple) else cell
         notations.setdefault("list" if is_list else "text", example)
     return notations
-
-
-def _string(cell, column_format):
-    """Return a cell of a column of strings as text.
-
-    "12.0" becomes "12": pandas reads integers next to missing ones as floats.
-    """
-    if column_format.kind == "list":
-        return as_list_text(cell, column_format.separator)
-    if isinstance(cell, tuple):
-        return ", ".join(cell)
-    whole = cell.removesuffix(".0")
-    return whole if whole.removeprefix("-").isdecimal() else cell
-
-
-def _joined(cells):
-    """Return cells as str, lists joined by commas, with None for missing cells."""
-    texts = as_texts(cells)
-    if any(isinstance(text, tuple) for text in texts):
-        joined = [", ".join(t) if isinstance(t, tuple) else t for t in texts]
-        texts = np.array([*joined, None], dtype=object)[:-1]
-    return texts

@@ -95,7 +95,9 @@ def are_saved_lists(sample):
     ]
     items = [item for each in bare for item in each]
     n_numbers = sum(item.strip("+-").replace(".", "").isdecimal() for item in items)
-    is_repeated = any(len(each) > 1 for each in bare) or sample.n_rows >= 2 * len(lists)
+    is_repeated = any(len(each) > 1 for each in bare) or sample.counts.sum() >= 2 * len(
+        lists
+    )
     return any(lists) and (not items or (2 * n_numbers < len(items) and is_repeated))
 
 
