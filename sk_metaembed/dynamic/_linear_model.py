@@ -16,6 +16,7 @@ from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 
 from .._core._arrays import normalize_rows, row_product, standardization
+from .._linear._conjugate_gradients import conjugate_gradients
 from ..sequences._api import folds_case, learn_ngrams, ngram_weights, without_case
 from ._inputs import tokens_and_blocks
 
@@ -369,30 +370,11 @@ def ridge(parts, columns, weights, penalty):
     def equations(coefs):
         return weighted_sums(values(coefs)) + penalty * coefs
 
-    coefs = conjugate_gradients(equations, weighted_sums(columns - weights @ columns))
+    coefs = conjugate_gradients(
+        equations,
+        weighted_sums(columns - weights @ columns),
+        tolerance=_TOLERANCE,
+        n_steps=_MAX_ITERATIONS,
+    )
     means = weighted_sums(np.ones((len(weights), 1)))[:, 0]
     return np.split(coefs, ends[:-1]), -means @ coefs
-
-
-def conjugate_gradients(product, right):
-    """Solve the positive definite equations of each column of the right-hand side.
-
-    Parameters
-    ----------
-    product : callable
-        Returns the product of the matrix with an array like `right`.
-    right : ndarray of shape (n_equations, n_columns)
-    """
-    solution, residual, direction = np.zeros_like(right), right, right
-    square = np.square(right).sum(axis=0)
-    enough = _TOLERANCE**2 * square
-    for _ in range(_MAX_ITERATIONS):
-        if (square <= enough).all():
-            break
-        image = product(direction)
-        step = square / np.maximum((direction * image).sum(axis=0), _TINY)
-        solution = solution + step * direction
-        residual = residual - step * image
-        last, square = square, np.square(residual).sum(axis=0)
-        direction = residual + square / np.maximum(last, _TINY) * direction
-    return solution

@@ -6,6 +6,8 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 from sklearn.base import BaseEstimator
 
+from .._linear._conjugate_gradients import conjugate_gradients
+
 _N_ITER = 25
 _TOLERANCE = 1e-3  # of the gradient, relative to the first
 
@@ -67,7 +69,7 @@ def fit_ridge(X, codes, targets, folds, weights, penalties):
     means = _means(sums.sum(axis=0), others.sum(axis=0)[:, None])
     right = sums - others[:, :, None] * means
     # One problem per fold, penalty and target.
-    coef = conjugate_gradients(
+    coef = _solve(
         X,
         np.repeat(others, n_penalties * n_targets, axis=1),
         np.repeat(right, n_penalties, axis=1).reshape(n_cells, -1),
@@ -79,7 +81,7 @@ def fit_ridge(X, codes, targets, folds, weights, penalties):
     losses = weights @ errors
     best = int(losses.argmin())
     size, total = size.sum(axis=1, keepdims=True), total.sum(axis=1)
-    coef = conjugate_gradients(
+    coef = _solve(
         X,
         np.repeat(size, n_targets, axis=1),
         total - size * mean,
@@ -90,28 +92,19 @@ def fit_ridge(X, codes, targets, folds, weights, penalties):
     return RidgeFit(coef, mean, held_out[:, best], float(r2))
 
 
-def conjugate_gradients(X, weights, right, penalties):
+def _solve(X, weights, right, penalties):
     """Solve ``X.T @ (weights * (X @ W)) + penalties * W = X.T @ right`` for W.
 
     Each column of `weights` and `right`, (n_cells, n_problems), is a problem of its
     own. The solutions have shape (n_features, n_problems).
     """
     transposed = X.T.tocsr()
-    residual = transposed @ right
-    coef, direction = np.zeros_like(residual), residual.copy()
-    square = np.square(residual).sum(axis=0)
-    enough = _TOLERANCE**2 * square
-    for _ in range(_N_ITER):
-        product = transposed @ (weights * (X @ direction)) + penalties * direction
-        curvature = (direction * product).sum(axis=0)
-        step = _means(square, curvature)
-        coef += step * direction
-        residual -= step * product
-        before, square = square, np.square(residual).sum(axis=0)
-        if (square <= enough).all():
-            break
-        direction = residual + _means(square, before) * direction
-    return coef
+    return conjugate_gradients(
+        lambda coef: transposed @ (weights * (X @ coef)) + penalties * coef,
+        transposed @ right,
+        tolerance=_TOLERANCE,
+        n_steps=_N_ITER,
+    )
 
 
 def _means(total, size):
