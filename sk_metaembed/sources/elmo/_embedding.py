@@ -124,23 +124,15 @@ class ElmoEmbedding(ContextualEmbedding):
 
     Examples
     --------
-    A very small model with random weights:
+    A very small model:
 
     >>> import tempfile
-    >>> import numpy as np
-    >>> from sk_metaembed import ElmoEmbedding
-    >>> from sk_metaembed.sources.elmo._options import ElmoOptions
-    >>> from sk_metaembed.sources.elmo._model_files import weight_shapes
-    >>> from sk_metaembed.sources.elmo.language_model._model_files import write_model
-    >>> options = ElmoOptions(
-    ...     projection_dim=4, cell_dim=6, n_layers=2, cell_clip=3, proj_clip=3,
-    ...     skip_connections=True, char_dim=2, max_characters=50,
-    ...     filters=((1, 3), (2, 5)), n_highway=1, activation="relu",
-    ... )
-    >>> shapes, rng = weight_shapes(options).items(), np.random.default_rng(0)
-    >>> weights = {name: rng.normal(size=shape) for name, shape in shapes}
+    >>> from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
+    >>> small = {"projection_dim": 4, "cell_dim": 6, "filters": ((1, 3), (2, 5))}
+    >>> model = ElmoLanguageModel(architecture=small, max_epochs=1, random_state=0)
     >>> folder = tempfile.TemporaryDirectory()
-    >>> source = ElmoEmbedding(*write_model(folder.name, options, weights))
+    >>> files = model.fit(["the bank of the river", "a bank"]).save(folder.name)
+    >>> source = ElmoEmbedding(*files)
     >>> embedded = source.fit_transform(["the bank of the river", "a bank"])
     >>> [(block.name, block.level, block.values.shape) for block in embedded.blocks]
     [('layer0', 'type', (5, 8)), ('layer1', 'token', (7, 8)),

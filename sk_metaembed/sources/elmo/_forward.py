@@ -28,18 +28,8 @@ def check_layers(layers, n_layers):
 class ElmoForward:
     """Compute the vectors of sentences; the `compute` of `sentence_blocks`.
 
-    Parameters
-    ----------
-    model : ElmoModel
-    layers : list of int
-        The LSTM layers to return, from 1.
-    split : TextSplitter
-    budget : int
-        Tokens per batch.
-    most_rows : int
-        Maximum number of sentences per batch.
-    progress : callable, default=None
-        Called with the number of tokens of each batch.
+    `layers` are the LSTM layers to return, from 1. Batches have at most `budget` tokens
+    and `most_rows` sentences; `progress` is called with their numbers of tokens.
     """
 
     def __init__(self, model, layers, split, budget, most_rows, progress=None):
@@ -72,10 +62,7 @@ class ElmoForward:
     def __call__(self, sentences):
         """Return a list of ``(values, known)``, one per layer.
 
-        Parameters
-        ----------
-        sentences : list of sequence of str, or of OriginalText
-            Each with at least one word.
+        Each of the sentences has at least one word.
         """
         words, spans = self._split.words_and_spans(sentences)
         sizes = np.array([len(sentence) for sentence in words])

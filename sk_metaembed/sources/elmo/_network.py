@@ -23,13 +23,8 @@ _WORDS_PER_BATCH_GPU = 4096
 def encode_words(weights, options, ids, lengths):
     """Return the float32 vectors of words, (n_words, projection_dim).
 
-    Parameters
-    ----------
-    weights : mapping of str to tensor
-        By their names in weight files. Matrix products have the dtype of the matrices.
-    options : ElmoOptions
-    ids : int64 tensor of shape (n_words, max_characters)
-    lengths : ndarray of shape (n_words,)
+    `weights` are tensors by their names in weight files; matrix products have the dtype
+    of the matrices. `ids` and `lengths` are those of `character_ids`.
     """
     order = np.argsort(lengths, kind="stable")
     size = _WORDS_PER_BATCH.get(ids.device.type, _WORDS_PER_BATCH_GPU)
@@ -72,17 +67,7 @@ def _linear(x, weights, name):
 
 
 class TokenEncoder:
-    """Vectors of words and of the marks of a sentence.
-
-    Parameters
-    ----------
-    weights : dict of str to ndarray
-        From `read_weights`.
-    options : ElmoOptions
-    device : torch device
-    dtype : torch dtype
-        Precision of matrix products.
-    """
+    """Vectors of words and of the marks of a sentence."""
 
     def __init__(self, weights, options, device, dtype):
         self.options, self.device, self._weights = options, device, {}
@@ -111,15 +96,8 @@ class Packing:
     Sequences are sorted by decreasing length, so that the sequences that have a token
     at a step are always the first ones.
 
-    Parameters
-    ----------
-    lengths : array-like of int, shape (n_sequences,)
-        Each at least 1.
-
     Attributes
     ----------
-    order : ndarray of int, shape (n_sequences,)
-        Indices of the sequences, longest first.
     starts : ndarray of int, shape (longest + 1,)
         First packed position of each step, and the number of tokens.
     tokens : ndarray of int, shape (2, n_tokens)
@@ -129,22 +107,22 @@ class Packing:
     Examples
     --------
     >>> packing = Packing([1, 3])
-    >>> packing.order.tolist(), packing.starts.tolist()
-    ([1, 0], [0, 2, 3, 4])
+    >>> packing.starts.tolist()
+    [0, 2, 3, 4]
     >>> packing.tokens.tolist()
     [[1, 0, 2, 3], [3, 0, 2, 1]]
     """
 
     def __init__(self, lengths):
         lengths = np.asarray(lengths, dtype=np.int64)
-        self.order = np.argsort(-lengths, kind="stable")
-        sizes = lengths[self.order]
+        order = np.argsort(-lengths, kind="stable")
+        sizes = lengths[order]
         steps = np.arange(sizes[0])
         active = np.searchsorted(-sizes, -steps, side="left")
         self.starts = np.r_[0, np.cumsum(active)]
         step = np.repeat(steps, active)
         row = np.arange(len(step)) - self.starts[step]
-        first = (np.cumsum(lengths) - lengths)[self.order][row]
+        first = (np.cumsum(lengths) - lengths)[order][row]
         self.tokens = np.stack([first + step, first + sizes[row] - 1 - step])
 
     def spans(self, n_tokens):
@@ -198,17 +176,8 @@ _TOKENS_PER_TYPE = 4  # estimate of how often a word recurs
 class LSTMLayer:
     """A clipped, projected LSTM layer of one or both directions, for packed sequences.
 
-    With both directions, tensors have a leading dimension of size 2.
-
-    Parameters
-    ----------
-    weights : dict of str to ndarray
-    options : ElmoOptions
-    layer : int
-    directions : tuple of int
-    device : torch device
-    dtype : torch dtype
-        Precision of matrix products; cells and sums are float32.
+    With both directions, tensors have a leading dimension of size 2. Matrix products
+    have the dtype; cells and sums are float32.
     """
 
     def __init__(self, weights, options, layer, directions, device, dtype):
@@ -233,14 +202,8 @@ class LSTMLayer:
     def step(self, gates, hidden, cell):
         """Return hidden state and cell after a step, (..., n_rows, dim).
 
-        Parameters
-        ----------
-        gates : tensor of shape (..., n_rows, 4 * cell_dim)
-            Input contribution; modified in place.
-        hidden : tensor of shape (..., n_rows, projection_dim) or None
-            None for zeros.
-        cell : tensor of shape (..., n_rows, cell_dim) or None
-            None for zeros; modified in place.
+        `gates` (..., n_rows, 4 * cell_dim) are the contribution of the input; they and
+        the cell are modified in place. `hidden` and `cell` of None are zeros.
         """
         n, (cell_clip, proj_clip) = self._n, self._clips
         if hidden is not None:
@@ -305,17 +268,7 @@ def _reorder_gates(tensor, n):
 
 
 class BiLanguageModel:
-    """Token encoder and LSTMs of both directions.
-
-    Parameters
-    ----------
-    weights : dict of str to ndarray
-        From `read_weights`.
-    options : ElmoOptions
-    device : str
-    dtype : str
-        Precision of matrix products: "float32", "float16" or "bfloat16".
-    """
+    """Token encoder and LSTMs of both directions; matrix products have the dtype."""
 
     def __init__(self, weights, options, device="cpu", dtype="float32"):
         self.options, self.device = options, torch.device(device)

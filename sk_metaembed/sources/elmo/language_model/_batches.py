@@ -23,33 +23,15 @@ _REMEDY = "Set a larger max_characters in architecture, or split them"
 
 @dataclass(frozen=True)
 class Batch:
-    """Consecutive steps of all slots.
+    """Consecutive steps of all slots, forward and backward."""
 
-    Parameters
-    ----------
-    inputs : int64 tensor of shape (2, n_steps, batch_size)
-        Index of the word that is read, forward and backward, into `characters`.
-    targets : int64 tensor of shape (2, n_steps, batch_size)
-        Index of the next word in the vocabulary, `NO_TARGET` where there is none.
-    rows : int64 tensor of shape (n_steps, batch_size)
-        Index of the row in the order of the corpus.
-    is_first : bool tensor of shape (n_steps, batch_size)
-        Whether a row starts at the step.
-    characters : int64 tensor of shape (n_distinct, max_characters)
-        Characters of the distinct words of the batch.
-    lengths : ndarray of int64, shape (n_distinct,)
-        Characters before padding.
-    n_targets : int
-        Number of targets in one direction.
-    """
-
-    inputs: torch.Tensor
-    targets: torch.Tensor
-    rows: torch.Tensor
-    is_first: torch.Tensor
-    characters: torch.Tensor
-    lengths: np.ndarray
-    n_targets: int
+    inputs: torch.Tensor  # index of each word in `characters`, (2, n_steps, batch_size)
+    targets: torch.Tensor  # of the next word in the vocabulary, or `NO_TARGET`
+    rows: torch.Tensor  # index in the corpus, (n_steps, batch_size)
+    is_first: torch.Tensor  # whether a row starts at the step, (n_steps, batch_size)
+    characters: torch.Tensor  # of distinct words, (n_distinct, max_characters)
+    lengths: np.ndarray  # their characters before padding, (n_distinct,)
+    n_targets: int  # in one direction
 
     def __len__(self):
         return self.n_targets
@@ -59,28 +41,18 @@ class Batch:
 class BPTTBatches(torch.utils.data.IterableDataset):
     """Batches of a corpus; each iteration is one epoch.
 
-    Parameters
-    ----------
-    corpus : RowsCorpus or StreamCorpus
-        If its rows were counted, an epoch with another number raises ValueError.
-    vocabulary : list of str
-        The words of the softmax.
-    max_characters, batch_size, n_steps : int
-    device : torch.device
-    seed : int, default=None
-        Shuffles the rows, in a new order in each epoch; None keeps their order.
-    epoch : int
-        Index of the next epoch.
+    If the rows of the corpus were counted, an epoch with another number raises
+    ValueError. A `seed` shuffles them, in a new order in each epoch.
     """
 
     corpus: RowsCorpus | StreamCorpus
-    vocabulary: list
+    vocabulary: list  # of the softmax
     max_characters: int
     batch_size: int
     n_steps: int
     device: torch.device
     seed: int | None = None
-    epoch: int = 0
+    epoch: int = 0  # the next
 
     def __iter__(self):
         rng = None

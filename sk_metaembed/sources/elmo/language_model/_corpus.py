@@ -30,15 +30,9 @@ def read_corpus(X):
 
 
 class RowsCorpus:
-    """Rows in memory, as TokenSequences.
+    """Rows in memory, as TokenSequences."""
 
-    Attributes
-    ----------
-    count : CorpusCount or None
-        None for a corpus of `read_corpus`.
-    """
-
-    count = None
+    count = None  # or the CorpusCount
 
     def __init__(self, tokens):
         self.tokens = tokens
@@ -51,15 +45,9 @@ class RowsCorpus:
 
 
 class StreamCorpus:
-    """Rows of an iterable that can be iterated over repeatedly.
+    """Rows of an iterable that can be iterated over repeatedly."""
 
-    Attributes
-    ----------
-    count : CorpusCount or None
-        None for a corpus of `read_corpus`.
-    """
-
-    count = None
+    count = None  # or the CorpusCount
 
     def __init__(self, iterable):
         self._iterable = iterable

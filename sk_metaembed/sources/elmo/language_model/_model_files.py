@@ -49,31 +49,18 @@ def write_model(folder, options, weights, words=None):
     return files[0], files[1]
 
 
-_FULL = {"weight": "softmax/W", "bias": "softmax/b"}  # bilm-tf's names
+_FULL = {"weight": "softmax/W", "bias": "softmax/b"}
 _ADAPTIVE = "softmax/adaptive/"
 
 
 class SavedModel(NamedTuple):
-    """A model read from files.
-
-    Parameters
-    ----------
-    options : ElmoOptions
-    weights : dict of str to ndarray
-        Weights of the network.
-    words : list of str, or None
-        The vocabulary; None without a vocabulary or a softmax.
-    softmax : dict of str to ndarray
-        Arrays by their parameter names in the module; empty without a softmax.
-    file : Path
-        File of the weights.
-    """
+    """A model read from files."""
 
     options: ElmoOptions
-    weights: dict
-    words: list | None
-    softmax: dict
-    file: Path
+    weights: dict  # arrays of the network
+    words: list | None  # the vocabulary; None without a vocabulary or a softmax
+    softmax: dict  # arrays by their parameter names in the module; empty without any
+    file: Path  # of the weights
 
     @property
     def softmax_kind(self):
@@ -126,19 +113,6 @@ def read_language_model(model):
     weights = read_weights(file, options)
     softmax = _read_softmax(file) if vocabulary else {}
     words = _read_vocabulary(vocabulary[0]) if softmax else None
-    if softmax.keys() & _FULL.keys():
-        n_words = {len(np.atleast_1d(array)) for array in softmax.values()}
-        if n_words != {len(words)}:
-            raise ValueError(
-                f"{vocabulary[0]} has {len(words)} words, but the softmax in "
-                f"{file} has rows for {sorted(n_words)}. Check that both are of the "
-                "same model."
-            )
-        # The order of this package; bilm-tf has </S> first.
-        order = [words.index(mark) for mark in SPECIAL]
-        order += sorted(set(range(len(words))) - set(order))
-        words = [words[k] for k in order]
-        softmax = {name: array[order] for name, array in softmax.items()}
     return SavedModel(options, weights, words, softmax, file)
 
 
@@ -183,9 +157,9 @@ def _read_vocabulary(file):
     except UnicodeDecodeError as error:
         raise ValueError(f"{file} is not a vocabulary: {error}.") from error
     words = text.split("\n")[:-1]
-    if not set(SPECIAL) <= set(words) or len(set(words)) < len(words):
+    if tuple(words[: len(SPECIAL)]) != SPECIAL or len(set(words)) < len(words):
         raise ValueError(
             f"{file} is not a vocabulary: it must have one word per line, no "
-            f"word twice, and the marks {SPECIAL}; got {words[:3]}."
+            f"word twice, and begin with the marks {SPECIAL}; got {words[:3]}."
         )
     return words

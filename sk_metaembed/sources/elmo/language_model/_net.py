@@ -19,16 +19,8 @@ from ._batches import NO_TARGET
 class TrainableBiLM(nn.Module):
     """Token encoder and LSTMs of both directions, over batches of rows and steps.
 
-    Parameters
-    ----------
-    options : ElmoOptions
-    dropout : float
-        Dropout rate of the input of each LSTM layer and of the output of the last.
-
-    Attributes
-    ----------
-    weights : ParameterDict
-        By their names, and in their layout, in weight files; random at first.
+    The input of each LSTM layer and the output of the last have dropout. `weights` have
+    their names, and their layout, in weight files, and are random at first.
     """
 
     def __init__(self, options, dropout):
@@ -39,16 +31,8 @@ class TrainableBiLM(nn.Module):
     def forward(self, batch, states):
         """Return the output of the last layer, and the states after the batch.
 
-        Parameters
-        ----------
-        batch : Batch
-        states : list of (hidden, cell), or None
-            Per direction and layer, from the batch before; None for zeros.
-
-        Returns
-        -------
-        outs : tensor of shape (2, n_steps, n_rows, projection_dim)
-        states : list of (hidden, cell)
+        The output is (2, n_steps, n_rows, projection_dim). States are a list of
+        (hidden, cell) per direction and layer; None for zeros.
         """
         words = batch.characters, batch.lengths
         table = encode_words(self.weights, self.options, *words)
@@ -175,16 +159,7 @@ _FLOOR = 0.02  # final share of the learning rate
 
 
 class LanguageModule(nn.Module):
-    """The network and the softmax, which both directions share.
-
-    Parameters
-    ----------
-    options : ElmoOptions
-    dropout : float
-    n_words : int
-        Size of the vocabulary.
-    softmax : {"auto", "full", "adaptive"}
-    """
+    """The network and the softmax over `n_words`, which both directions share."""
 
     def __init__(self, options, dropout, n_words, softmax):
         super().__init__()
@@ -192,20 +167,7 @@ class LanguageModule(nn.Module):
         self.softmax = make_softmax(softmax, options.projection_dim, n_words)
 
     def forward(self, batch, states):
-        """Return ``-log p`` of the targets, and the states after the batch.
-
-        Parameters
-        ----------
-        batch : Batch
-        states : list or None
-            The last states of the previous batch; None for zeros.
-
-        Returns
-        -------
-        losses : tensor of shape (2, n_targets)
-            Forward and backward.
-        states : list
-        """
+        """Return ``-log p`` of the targets, (2, n_targets), and the states after it."""
         outs, states = self.bilm(batch, states)
         vectors, targets = outs.flatten(0, 2), batch.targets.flatten()
         if 2 * batch.n_targets < len(targets):
@@ -217,10 +179,7 @@ class LanguageModule(nn.Module):
 class LanguageNet(NeuralNet):
     """A skorch net over `BPTTBatches`, which carries states from batch to batch.
 
-    Parameters
-    ----------
-    bfloat16 : bool
-        Whether training computes matrix products in bfloat16; weights stay float32.
+    With `bfloat16`, training computes matrix products in it; weights stay float32.
     """
 
     _default_callbacks: list = []  # training has its own list of all
@@ -255,15 +214,7 @@ class LanguageNet(NeuralNet):
 class RecordPerplexity(Callback):
     """Records perplexities of both directions; keeps the weights of the best epoch.
 
-    Attributes
-    ----------
-    sums_ : dict of str to ndarray of shape (3,)
-        Loss forward, loss backward and number of words so far in the epoch, of training
-        and validation.
-    best : float
-        Lowest validation perplexity of an epoch.
-    best_weights : dict or None
-        The weights of that epoch; None without validation.
+    Without validation `best_weights` are None.
     """
 
     def __init__(self):
@@ -271,6 +222,7 @@ class RecordPerplexity(Callback):
 
     def on_epoch_begin(self, net, **kwargs):
         """Reset the sums."""
+        # Loss forward, loss backward and number of words so far.
         self.sums_ = {"train": np.zeros(3), "valid": np.zeros(3)}
 
     def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
@@ -329,15 +281,7 @@ def check_finite(net):
 
 
 class LRSchedule(Callback):
-    """Sets the learning rate: linear warm-up, then cosine decay.
-
-    Parameters
-    ----------
-    lr : float
-        Maximum learning rate.
-    n_steps : int
-        Approximate number of steps of all epochs.
-    """
+    """Sets the learning rate: linear warm-up to `lr`, then cosine decay."""
 
     def __init__(self, lr, n_steps):
         self.lr, self.n_steps = lr, n_steps

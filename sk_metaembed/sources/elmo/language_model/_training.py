@@ -78,14 +78,8 @@ def _draw_seed(model):
 def train(model, net, data, corpora):
     """Train a net, and set the model's fitted attributes.
 
-    Parameters
-    ----------
-    model : ElmoLanguageModel
-    net : LanguageNet
-    data : tuple of X and y
-        The arguments of the model's `fit`, for callbacks.
-    corpora : tuple of corpus and corpus or None
-        The corpora for training and for validation, with counted words.
+    `data` are the X and y of `fit`, for callbacks, and `corpora` those for training and
+    for validation, or None, with counted words.
     """
     (X, y), count = data, corpora[0].count
     if isinstance(corpora[0], RowsCorpus):

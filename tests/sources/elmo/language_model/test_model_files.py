@@ -89,19 +89,3 @@ def test_the_vocabulary_may_be_a_third_file(written):
     files[2] = folder / "nowhere.txt"
     with pytest.raises(FileNotFoundError, match=r"no vocabulary file .*nowhere\.txt"):
         ElmoLanguageModel.load(files)
-
-
-def test_marks_in_another_order_are_those_of_bilm_tf(copied):
-    folder = copied("full")
-    rows = [*sentences(5), ["unheard"]]
-    expected = ElmoLanguageModel.load(folder).perplexity(rows)
-    words = (folder / "vocab.txt").read_text("utf-8").splitlines()
-    order = [1, 0, *range(3, len(words)), 2]
-    (folder / "vocab.txt").write_text("".join(words[k] + "\n" for k in order), "utf-8")
-    with h5py.File(folder / "weights.hdf5") as held:
-        arrays = {n: held[n][...][order] for n in ("softmax/W", "softmax/b")}
-    for name, array in arrays.items():
-        changed(folder, name, array)
-    actual = ElmoLanguageModel.load(folder)
-    assert actual.vocabulary_ == words
-    assert actual.perplexity(rows) == pytest.approx(expected, rel=1e-6)
