@@ -38,9 +38,6 @@ from sk_metaembed import (
     load,
     save,
 )
-from sk_metaembed._stacking import make_folds
-from sk_metaembed._targets import no_warning_of_rare_classes, read_target
-from sk_metaembed.sequences._equal_rows import linked_pairs
 
 from .sources import sequences
 
@@ -285,17 +282,6 @@ def test_sources_have_rows_of_unit_length():
     )
 
 
-def test_dimensions_of_unit_variance_are_taken_where_they_are_clearly_better():
-    rng = np.random.default_rng(0)
-    y = np.arange(200) % 2
-    # The length of the row hides what decides: one small dimension, or a single one.
-    small = np.stack([rng.normal(size=200) * 50, y + rng.normal(size=200) / 4], axis=1)
-    X = sequences(small=small, single=(y * 2 + 1 + rng.normal(size=200) / 4)[:, None])
-    for name in X.names:
-        model = classifier(tfidf=False).fit(X.select([name]), y)
-        assert model.scores_[name] > 0.9
-
-
 def test_dimensions_of_a_projection_beyond_its_rank_do_not_count():
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2
@@ -398,7 +384,7 @@ def test_a_mistyped_label_does_not_change_the_spread_of_decisions(n_classes):
     """Larger weights make its class less probable, but no held-out row shows that."""
     X, y, is_rare = with_rare_class(120, 1, n_classes, seed=1)
     before = classifier(tfidf=False).fit(X[~is_rare], y[~is_rare])
-    with no_warning_of_rare_classes():
+    with pytest.warns(UserWarning, match="y has rare classes: 'mistyped'"):
         after = classifier(tfidf=False).fit(X, np.where(is_rare, "mistyped", y))
     for name, weight in before.weights_.items():
         assert after.weights_[name] == pytest.approx(weight, abs=0.06)
@@ -486,26 +472,40 @@ def test_weight_0_of_a_whole_class_is_named():
         classifier().fit(X, y, np.where(y, 0.0, 1.0))
 
 
+class Recorder(LogisticRegression):
+    """A classifier that keeps the numbers of its training rows, their first tokens."""
+
+    def fit(self, X, y):
+        self.seen_ = {int(row[0]) for row in X}
+        return super().fit(np.zeros((len(y), 1)), y)
+
+    def decision_function(self, X):
+        return super().decision_function(np.zeros((len(X), 1)))
+
+
 @pytest.mark.parametrize("kind", ["rows", "groups", "copies"])
 def test_rare_classes_do_not_change_the_folds_of_other_rows(kind):
     rng = np.random.default_rng(0)
     y, units = rng.integers(0, 2, 90), np.sort(rng.integers(0, 60, 90))
     y[-3:] = 2
     units[-3:] = units[0], 88, 89  # a known unit, and two new ones
-    units = {"rows": (None, None), "groups": (units, None), "copies": (None, units)}
+    numbers = units if kind == "copies" else np.arange(90)
+    X = TokenSequences.from_lists([[str(number)] for number in numbers])
+    stack = classifier(tfidf=False, models=[("own", Recorder())])
     folds = []
     for n in (87, 90):
-        groups, copies = (each if each is None else each[:n] for each in units[kind])
-        with no_warning_of_rare_classes():
-            target = read_target(y[:n], n, "classes")
-        parts = make_folds(None, target, groups, copies, 0).pairs
-        folds.append([test[test < 87].tolist() for _, test in parts])
-        if copies is not None or groups is not None:
-            group_of = copies if groups is None else groups
-            seen = [{*group_of[train]} & {*group_of[test]} for train, test in parts]
-            assert not any(seen)
-    assert folds[0] == folds[1]
-    assert sum(map(len, folds[0])) == 87
+        groups = {"groups": units[:n]} if kind == "groups" else {}
+        with warnings.catch_warnings(action="ignore"):
+            models = stack.fit(X[:n], y[:n], **groups).estimators_["own"]
+        folds.append([model.seen_ for model in models])
+        if groups:
+            for seen in folds[-1]:
+                is_seen = np.isin(numbers[:n], [*seen])
+                assert not {*units[:n][is_seen]} & {*units[:n][~is_seen]}
+    usual = {*numbers[:87].tolist()}
+    assert [seen & usual for seen in folds[1]] == folds[0]
+    assert len(folds[0]) == 5
+    assert sum(len(usual - seen) for seen in folds[0]) == len(usual)
 
 
 def data_of(kind, n_rows, seed=0):
@@ -592,6 +592,9 @@ def test_sets_of_labels():
     labels = [y, values(X, "a")[:, 0] > 0, rare, constant]
     labels = np.stack(labels, axis=1).astype(int)
     model = classifier(cv=3).fit(X, labels)
+    # As if there were one more row with the label and one more without it.
+    odds = model.estimators_["words"].decision_function(X.tokens)[:, 3]
+    np.testing.assert_allclose(odds, np.log(121))
     assert model.classes_.tolist() == [0, 1, 2, 3]
     probabilities = model.predict_proba(X)
     np.testing.assert_allclose(probabilities, expit(model.decision_function(X)))
@@ -685,15 +688,6 @@ def test_pairs_that_share_texts_are_held_out_together(kind):
         apart = classifier().fit(X, y, groups=np.arange(len(y)))
     assert max(model.scores_.values()) < 0.65
     assert max(apart.scores_.values()) > 0.65 or kind == "mirrored"
-
-
-def test_texts_that_most_pairs_share_do_not_link_them():
-    question = np.repeat(np.arange(40), 4)
-    groups = linked_pairs(question, 40 + np.arange(160) % 3)
-    np.testing.assert_array_equal(np.unique(groups, return_inverse=True)[1], question)
-    every = np.array(list(combinations(range(20), 2))).T
-    assert np.bincount(linked_pairs(*every)).max() <= 19
-    assert len(linked_pairs(*np.zeros((2, 0), dtype=int))) == 0
 
 
 def test_pairs_of_few_texts_issue_a_warning():
