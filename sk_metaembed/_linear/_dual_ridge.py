@@ -15,12 +15,6 @@ class DualRidge:
     It has the methods of `Problems`. Conjugate gradients would stop before the
     directions of rows of weight 0 have converged, in which only the penalty acts.
 
-    Parameters
-    ----------
-    X : ndarray, sparse array or Product of shape (n_rows, n_features)
-    Y : ndarray of shape (n_rows, n_columns)
-    weights : ndarray of shape (n_rows, n_problems)
-
     Notes
     -----
     With :math:`K = X X^\top` and the weights V of the rows, the coefficients are

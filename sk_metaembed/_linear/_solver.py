@@ -36,19 +36,11 @@ _TINY = 1e-30
 
 
 class Solution(NamedTuple):
-    """Coefficients and decision values of all problems.
+    """Coefficients and decision values of all problems."""
 
-    Attributes
-    ----------
-    coef : ndarray of shape (n_features, n_problems, n_columns)
-    intercept : ndarray of shape (n_problems, n_columns)
-    decisions : ndarray of shape (n_rows, n_problems, n_columns)
-        Decision values of all rows, including rows of weight 0.
-    """
-
-    coef: np.ndarray
-    intercept: np.ndarray
-    decisions: np.ndarray
+    coef: np.ndarray  # (n_features, n_problems, n_columns)
+    intercept: np.ndarray  # (n_problems, n_columns)
+    decisions: np.ndarray  # (n_rows, n_problems, n_columns), also for rows of weight 0
 
 
 class Product:
@@ -56,11 +48,6 @@ class Product:
 
     A row of texts is a sum over its words of what each word consists of, so the texts'
     words and the words' parts have far fewer entries than the texts' parts.
-
-    Parameters
-    ----------
-    left : sparse array of shape (n_rows, n_inner)
-    right : sparse array of shape (n_inner, n_features)
     """
 
     def __init__(self, left, right):
@@ -78,10 +65,6 @@ class Product:
 
     def __getitem__(self, rows):
         return Product(self.left[rows], self.right)
-
-    def squared_columns(self, weights):
-        """Return the weighted sums of squares of each column, without mixed terms."""
-        return squared(self.right).T @ (squared(self.left).T @ weights)
 
     def multiply_out(self):
         """Return the product as a sparse array."""
@@ -116,19 +99,11 @@ class Problems:
         self._intercepts = np.full(shape, np.nan) if intercepts is None else intercepts
 
     def solve(self, penalty, start=None, problems=None, is_enough=None):
-        """Return the `Solution` for a penalty.
+        """Return the `Solution` for a penalty, of some problems or all.
 
-        Parameters
-        ----------
-        penalty : float
-        start : Solution, default=None
-            Where the iterations start: the solution for another penalty.
-        problems : sequence of int, default=None
-            The numbers of the problems to solve. None means all.
-        is_enough : callable, default=None
-            Called after each step with the decision values so far, of the shape of
-            those of the `Solution`. If it returns True, no further steps are taken. It
-            is not called if memory requires that columns are solved one after another.
+        The iterations start from `start`, the solution for another penalty. They end
+        if ``is_enough(decisions)`` returns True, which is called after each step unless
+        memory requires that columns are solved one after another.
         """
         n_problems, n_columns = self._intercepts.shape
         problems = np.arange(n_problems) if problems is None else np.array(problems)
@@ -327,7 +302,8 @@ def _second_moments(X, weights):
     if isinstance(X, np.ndarray):
         return np.einsum("ij,ij,i->j", X, X, totals) / total
     if isinstance(X, Product):
-        return X.squared_columns(totals) / total
+        # Without the mixed terms of different inner columns.
+        return squared(X.right).T @ (squared(X.left).T @ totals) / total
     return squared(X).T @ totals / total
 
 

@@ -19,26 +19,12 @@ MANY_ROWS = 1500
 
 
 class Folds(NamedTuple):
-    """A division of the training rows into folds.
+    """A division of the training rows into folds."""
 
-    Attributes
-    ----------
-    pairs : list of (train, test)
-        Positions of rows.
-    held_out : ndarray of bool, shape (n_rows,)
-        Whether a model has not seen the row. The only rows of a class are in every
-        training part.
-    groups : ndarray of shape (n_rows,) or None
-        The groups that the user passed, for models with folds of their own.
-    units : ndarray of shape (n_rows,)
-        The unit of each row. Rows of one group, or equal rows without groups, are one
-        unit and stay together.
-    """
-
-    pairs: list
-    held_out: np.ndarray
-    groups: np.ndarray | None
-    units: np.ndarray
+    pairs: list  # of (train, test), positions of rows
+    held_out: np.ndarray  # (n_rows,), whether a model has not seen the row
+    groups: np.ndarray | None  # (n_rows,), passed for models with folds of their own
+    units: np.ndarray  # (n_rows,); rows of one group, or equal ones, stay together
 
 
 def make_folds(cv, target, groups, copies, random_state):

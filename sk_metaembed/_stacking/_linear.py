@@ -24,35 +24,18 @@ _ENOUGH_ROWS = 300  # in a fold, to choose a penalty by it alone
 
 
 class LinearFit(NamedTuple):
-    """A linear model of all rows, and the decision values of models without each fold.
+    """A linear model of all rows, and decision values of models without each fold."""
 
-    Attributes
-    ----------
-    model : LogisticRegression, LabelRegression or Ridge
-        Fitted on all rows.
-    decisions : ndarray of shape (n_rows, n_columns)
-        Decision values out of fold minus the center.
-    row_losses : ndarray of shape (n_rows,)
-        The losses of the rows by which the penalty was chosen.
-    """
-
-    model: Any
-    decisions: np.ndarray
-    row_losses: np.ndarray
+    model: Any  # LogisticRegression, LabelRegression or Ridge
+    decisions: np.ndarray  # (n_rows, n_columns), out of fold, minus the center
+    row_losses: np.ndarray  # of the rows by which the penalty was chosen
 
 
 def fit_linear(X, target, folds, sample_weight, per_dimension=False):
-    """Return the `LinearFit` of some rows.
+    """Return the `LinearFit` of rows, (n_rows, n_features).
 
-    Parameters
-    ----------
-    X : ndarray, sparse array or Product of shape (n_rows, n_features)
-    target : Target
-    folds : Folds
-    sample_weight : ndarray of shape (n_rows,) or None
-    per_dimension : bool, default=False
-        Whether each dimension, rather than each row, has unit length on average. The
-        penalty is then multiplied by the number of dimensions.
+    With `per_dimension`, each dimension rather than each row has unit length on
+    average, and the penalty is multiplied by the number of dimensions.
     """
     by_rows, basis = _is_faster_by_rows(X, target), None
     if by_rows and target.kind != "numbers":
@@ -187,11 +170,6 @@ class LabelRegression(ClassifierMixin, BaseEstimator):
     Not public. Each label has the solution of `LogisticRegression`. If all rows or no
     rows have a label, its log odds are computed as if there were one more row with it
     and one more without it.
-
-    Parameters
-    ----------
-    C : float
-        Inverse of the penalty.
     """
 
     def __init__(self, C=1.0):
@@ -244,27 +222,13 @@ def _is_faster_by_rows(X, target):
 
 
 def row_space(X):
-    r"""Return coordinates of rows in the space that they span, and a map back.
+    r"""Return coordinates of rows, (n_rows, rank), and the map of coefficients back.
 
     A linear model whose penalty is the sum of squared coefficients has its solution in
-    that space, and the same predictions in any orthonormal basis of it. If there are
-    fewer rows than dimensions, the cost of a fit depends on the number of rows only.
-
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n_rows, n_dims)
-
-    Returns
-    -------
-    coordinates : ndarray of shape (n_rows, rank)
-    to_dimensions : callable
-        Returns coefficients of the dimensions from those of the coordinates.
-
-    Notes
-    -----
-    With :math:`X X^\top = V \Lambda V^\top` the coordinates are
-    :math:`V \Lambda^{1/2}`, and coefficients w of them are
-    :math:`X^\top V \Lambda^{-1/2} w` of the dimensions.
+    the space of the rows, and the same predictions in any orthonormal basis of it. If
+    there are fewer rows than dimensions, the cost of a fit depends on the rows only.
+    With :math:`X X^\top = V \Lambda V^\top` the coordinates are :math:`V
+    \Lambda^{1/2}`, and coefficients w of them are :math:`X^\top V \Lambda^{-1/2} w`.
     """
     X = X.astype(np.float64)
     products = X @ X.T

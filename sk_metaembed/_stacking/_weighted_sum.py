@@ -38,31 +38,15 @@ _LEAST_LENGTH = 1e-3  # root mean square of decision values, for the same reason
 
 @dataclass
 class TrainingRows:
-    """What all models of a sum share in fit: targets, weights, groups and folds.
+    """What all models of a sum share in fit; all but `kept` is of the rows kept."""
 
-    Attributes
-    ----------
-    kept : ndarray of int, shape (n_kept,)
-        The rows of X with a weight above 0. All other attributes are of these rows.
-    target : Target
-        The target of these rows.
-    sample_weight : ndarray of shape (n_kept,) or None
-        The weights of rows times those of their classes.
-    score_weight : ndarray of shape (n_kept,) or None
-        The weights of rows alone.
-    groups : ndarray of shape (n_kept,) or None
-    cv : int, None or list of (train, test)
-    folds : Folds
-        Set by `divide`.
-    """
-
-    kept: np.ndarray
+    kept: np.ndarray  # the rows of X with a weight above 0
     target: Any
-    sample_weight: np.ndarray | None
-    score_weight: np.ndarray | None
+    sample_weight: np.ndarray | None  # the weights of rows times those of their classes
+    score_weight: np.ndarray | None  # the weights of rows alone
     groups: np.ndarray | None
-    cv: Any
-    folds: Any = None
+    cv: Any  # int, None or list of (train, test)
+    folds: Any = None  # set by `divide`
 
     def divide(self, copies, random_state, noun):
         """Set the `folds`, and warn if no row can be held out.
@@ -102,15 +86,7 @@ class WeightedSumMixin:
     def _training_rows(self, X, y, sample_weight, groups, cv=None):
         """Return the `TrainingRows` of a fit; set `classes_` if there are classes.
 
-        Parameters
-        ----------
-        X : rows
-            Only their number is read.
-        y : array-like of shape (n_rows,) or (n_rows, n_columns)
-        sample_weight, groups : array-like of shape (n_rows,) or None
-            Rows of weight 0 are left out.
-        cv : int, cross-validation generator, iterable or None
-            A splitter receives all rows, including rows of weight 0.
+        Rows of weight 0 are left out, but a splitter passed as `cv` receives them too.
         """
         groups, n_rows = check_groups(groups, len(X)), len(X)
         kept = np.arange(n_rows)
@@ -134,19 +110,7 @@ class WeightedSumMixin:
         return TrainingRows(kept, target, weights, sample_weight, groups, cv)
 
     def _learn_weights(self, rows, models, decisions, defaults, are_shrunk):
-        """Set the models by name, their weights and their scores.
-
-        Parameters
-        ----------
-        rows : TrainingRows
-        models : dict of str to fitted models
-        decisions : ndarray of shape (n_models, n_rows, n_columns)
-            Decision values out of fold.
-        defaults : ndarray of shape (n_models,)
-            Default weights.
-        are_shrunk : list of bool
-            See `fit_weights`.
-        """
+        """Set the models by name, their weights and scores; see `fit_weights`."""
         compared = compared_rows(rows.target, rows.folds, rows.sample_weight)
         weights = fit_weights(decisions, rows.target, *compared, defaults, are_shrunk)
         self.estimators_ = models
@@ -222,14 +186,6 @@ def shrinkage(decisions, columns, target, held_out_weights):
     It minimizes the loss of held-out rows, so that a misleading model counts little,
     and decision values that are not log odds are scaled to their units. With few rows
     it is close to 1.
-
-    Parameters
-    ----------
-    decisions, columns : ndarray of shape (n_rows, n_columns)
-        Decision values out of fold, and the columns of the target.
-    target : Target
-    held_out_weights : ndarray of shape (n_rows,)
-        As for `fit_weights`.
     """
     from scipy.optimize import brentq
 
@@ -261,25 +217,11 @@ def fit_on_folds(estimator, X, target, folds, sample_weight, change_rows=None):
     """Return a model per fold, fitted without its rows, and their decision values.
 
     The mean of these models takes one fit less than a model of all rows, and is at
-    least as accurate where single models vary, as networks do.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X : array or container of rows
-    target : Target
-    folds : Folds
-        Without folds, one model is fitted on all rows.
-    sample_weight : ndarray of shape (n_rows,) or None
-    change_rows : callable, default=None
-        Returns the rows to fit a model on, from a copy of its training rows.
-
-    Returns
-    -------
-    models : list of estimator
-    decisions : ndarray of shape (n_rows, n_columns)
-        Relative to the center of the target, of models that have not seen the row; the
-        mean of all models where the row was not held out.
+    least as accurate where single models vary, as networks do. Without folds, one model
+    is fitted on all rows. `change_rows` returns the rows to fit a model on, from a copy
+    of its training rows. Decision values, (n_rows, n_columns), are relative to the
+    center of the target; those of rows that were not held out are the mean of all
+    models.
     """
     estimator = per_column(estimator, target)
     models, decisions = [], np.zeros(target.columns.shape)

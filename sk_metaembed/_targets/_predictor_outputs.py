@@ -26,15 +26,7 @@ _LABEL = np.array([0, 1])  # the classes of a column of an indicator matrix
 
 
 def check_predictor(estimator, target_kind, name):
-    """Raise a ValueError unless an estimator predicts targets of a kind.
-
-    Parameters
-    ----------
-    estimator : object
-    target_kind : {"classes", "numbers"}
-    name : str
-        Name of the estimator in the message.
-    """
+    """Raise a ValueError with a name unless an estimator predicts a kind of target."""
     kind = "classifier" if target_kind == "classes" else "regressor"
     remedy = (
         f"A class of your own is one if it derives from {kind.capitalize()}Mixin and "
@@ -92,12 +84,7 @@ def for_scorers(model, X):
 
 
 class SortedClassifier(ClassifierMixin, BaseEstimator):
-    """A fitted classifier whose classes are sorted, and its predictions (n_rows,).
-
-    Parameters
-    ----------
-    model : fitted classifier
-    """
+    """A fitted classifier whose classes are sorted, and its predictions (n_rows,)."""
 
     def __init__(self, model):
         self.model = model
@@ -129,21 +116,10 @@ class SortedClassifier(ClassifierMixin, BaseEstimator):
 def class_decisions(model, X, classes):
     """Return the log odds or other decision values of a fitted classifier, float64.
 
-    The output of `decision_function` if the classifier has it, else the logarithms of
-    its probabilities.
-
-    Parameters
-    ----------
-    model : fitted classifier
-    X : rows
-    classes : ndarray of shape (n_classes,)
-        The order of the columns. A class that the model does not know has a
-        probability of 1e-6.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, 1) or (n_rows, n_classes)
-        One column for two classes: of the second, relative to the first.
+    They are the output of `decision_function` if the classifier has it, or the
+    logarithms of its probabilities, (n_rows, n_classes) in the order of `classes`, or
+    (n_rows, 1) for two: of the second relative to the first. A class that the model
+    does not know has a probability of 1e-6.
     """
     method = _decision_method(model)
     places = _class_places(model, classes)

@@ -16,13 +16,7 @@ from ._target import LabelTarget, Target, class_weights
 
 
 class TokenRows:
-    """Values per token, indexed by sequences.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_tokens,)
-    offsets : ndarray of int64, shape (n_sequences + 1,)
-    """
+    """Values per token, (n_tokens,), indexed by sequences."""
 
     def __init__(self, values, offsets):
         self.values = values
@@ -33,19 +27,7 @@ class TokenRows:
 
 
 class TagTarget(Target):
-    """One tag per token.
-
-    Parameters
-    ----------
-    y : TokenSequences
-        The tags.
-    class_weight : dict, "balanced" or None
-        The weights of tags.
-    loss : {"crf", "softmax"}
-        Parameter of `TagLoss`.
-    score : {"valid_f1", "valid_acc"}
-        The score of held-out sentences.
-    """
+    """One tag per token."""
 
     kind = "tags"
     is_classification = True
@@ -100,16 +82,8 @@ def allowed_tags(classes, scheme):
 def weighted_span_f1(right, predicted, weights, lengths, classes, scheme):
     """Return the F1 of spans, each with the weight of its first token.
 
-    None if there are no true spans of positive weight, for which it is not defined.
-
-    Parameters
-    ----------
-    right, predicted : ndarray of int, shape (n_tokens,)
-        True and predicted tags, as row numbers of `classes`.
-    weights : ndarray of float, shape (n_tokens,)
-    lengths : ndarray of int, shape (n_sequences,)
-    classes : ndarray of str, shape (n_classes,)
-    scheme : {"IOB2", "IOBES"}
+    It is not defined, None, without true spans of positive weight. `right` and
+    `predicted` are the tags of tokens as row numbers of `classes`.
     """
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     sums, spans = [], []

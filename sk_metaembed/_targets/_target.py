@@ -26,50 +26,25 @@ from ._check import (
 
 
 class Target:
-    """Base class of what y can be.
+    """Base class of what y can be."""
 
-    Attributes
-    ----------
-    kind : {"classes", "labels", "numbers", "tags"}
-        One class per row, a set of labels per row, numbers, or one class per token.
-    classes : ndarray or None
-        Classes, or the numbers of the labels; None for numbers.
-    n_outputs, n_columns : int
-        Number of outputs of a network, and of columns of decision values.
-    column_labels : list
-        The label of each column of decision values: the second of two classes, all
-        classes or labels, or the numbers of the columns; "" for one column of numbers.
-    has_column_per_class : bool
-        Whether exactly one of the columns is 1 in each row.
-    center, scale : ndarray of shape (n_columns,), or 0.0 and 1.0
-        Mean and standard deviation of the columns of numbers; 0 and 1 for the others.
-    y : ndarray of shape (n_rows,) or (n_rows, n_columns), or None
-        The training rows, only in the result of `read_target`.
-    columns : ndarray of float64, shape (n_rows, n_columns), or None
-        The rows as columns: indicators of the second of two classes, of each of more
-        classes or of each label; or numbers less `center`.
-    is_common : ndarray of bool, shape (n_rows,), or None
-        Which rows are not of a rare class. Models are compared on these.
-    loss : str
-        The loss of a network.
-    score : str or None
-        The score of held-out rows in the history of a network.
-    per_token : bool
-        Whether there is one target per token instead of one per row.
-    """
-
-    kind: str
-    classes: np.ndarray | None = None
-    n_outputs: int
-    n_columns: int
+    kind: str  # "classes", "labels" (sets of them), "numbers" or "tags"
+    classes: np.ndarray | None = None  # or the numbers of the labels
+    n_outputs: int  # of a network
+    n_columns: int  # of decision values
+    # Per column: the second of two classes, the class, or the number; "" for one column
+    # of numbers.
     column_labels: list
-    has_column_per_class = False
-    center: np.ndarray | float = 0.0
-    scale: np.ndarray | float = 1.0
+    has_column_per_class = False  # exactly one column is 1 in each row
+    center: np.ndarray | float = 0.0  # mean of the columns of numbers
+    scale: np.ndarray | float = 1.0  # their standard deviation
+    # Of training rows, only in the result of `read_target`: y; indicators of the second
+    # of two classes, of each of more classes or of each label, or numbers minus the
+    # center, (n_rows, n_columns); and which rows are not of a rare class.
     y = columns = is_common = None
-    loss: str
-    score: str | None = None
-    per_token = False
+    loss: str  # of a network
+    score: str | None = None  # of held-out rows in the history of a network
+    per_token = False  # one target per token instead of one per row
 
     def decision_values(self, decisions):
         """Return what `decision_function` returns."""
@@ -100,12 +75,7 @@ class Target:
 
 
 class LabelTarget(Target):
-    """One class per row, of two or more.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-    """
+    """One class per row, of two or more."""
 
     kind = "classes"
     loss = "cross-entropy"
@@ -198,12 +168,7 @@ class LabelTarget(Target):
 
 
 class MultilabelTarget(Target):
-    """A set of labels per row, as an indicator matrix of 0 and 1.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows, n_labels)
-    """
+    """A set of labels per row, as an indicator matrix of 0 and 1."""
 
     kind = "labels"
     loss = "binary-cross-entropy"
@@ -281,14 +246,7 @@ class MultilabelTarget(Target):
 
 
 class NumberTarget(Target):
-    """One or more numbers per row.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,) or (n_rows, n_columns)
-    weights : ndarray of shape (n_rows,), default=None
-        Weights of the rows in `center` and `scale`.
-    """
+    """One or more numbers per row; `weights` of rows count in `center` and `scale`."""
 
     kind = "numbers"
     loss = "squared-error"
@@ -342,16 +300,10 @@ class NumberTarget(Target):
 
 
 def make_target(y, kind="any", weights=None):
-    """Return the `Target` of a checked y.
+    """Return the `Target` of the result of `check_target`.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,) or (n_rows, n_columns)
-        The result of `check_target`.
-    kind : {"any", "classes", "numbers"}, default="any"
-        "any" is "numbers" if y is continuous, and otherwise "classes".
-    weights : ndarray of shape (n_rows,), default=None
-        Weights of the rows in the mean and scale of numbers.
+    The kind "any" is "numbers" if y is continuous, and otherwise "classes". `weights`
+    of rows, (n_rows,), count in the mean and scale of numbers.
     """
     if kind == "any" and y.dtype != object and is_continuous(y):
         kind = "numbers"
@@ -367,16 +319,7 @@ def make_target(y, kind="any", weights=None):
 def read_target(y, n_rows, kind, weights=None, n_absent=0):
     """Return the `Target` of y with its rows, which have two classes or more.
 
-    Parameters
-    ----------
-    y : array-like
-    n_rows : int
-        Number of rows of X.
-    kind : {"classes", "numbers"}
-    weights : ndarray of shape (n_rows,), default=None
-        Weights of the rows in the mean and scale of numbers.
-    n_absent : int, default=0
-        Number of rows of weight 0, which are not in y, for the message.
+    `n_absent` is the number of rows of weight 0, which are not in y, for the message.
     """
     y = check_target(y, n_rows, kind)
     target = make_target(y, kind, weights)
@@ -399,13 +342,8 @@ def check_columns(y, n_columns, name="y"):
 def class_weights(class_weight, labels, classes):
     """Return the weight of each class, float64 (n_classes,).
 
-    Parameters
-    ----------
-    class_weight : dict, "balanced" or None
-    labels : ndarray of int64
-        Row numbers of `classes`, larger for other labels. Not all classes need to
-        occur: held-out rows may lack some.
-    classes : ndarray of shape (n_classes,)
+    `labels` are row numbers of `classes`, larger for other labels. Held-out rows may
+    lack some classes.
     """
     counts = np.bincount(labels, minlength=len(classes))[: len(classes)]
     if class_weight is None:

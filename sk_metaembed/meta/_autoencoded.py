@@ -24,16 +24,10 @@ _SMALLEST, _LARGEST = 32, 512  # rows per batch
 
 
 class Layer(NamedTuple):
-    """A linear map with an intercept.
+    """A linear map with an intercept."""
 
-    Parameters
-    ----------
-    matrix : array of shape (n_in, n_out)
-    intercept : array of shape (n_out,)
-    """
-
-    matrix: object
-    intercept: object
+    matrix: object  # (n_in, n_out)
+    intercept: object  # (n_out,)
 
 
 def combine_encodings(encodings, variant):

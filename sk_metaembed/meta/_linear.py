@@ -14,16 +14,10 @@ from .._core._estimators import is_real
 
 
 class SourceMap(NamedTuple):
-    """An affine map of a source's vectors: subtract the mean, then multiply.
+    """An affine map of a source's vectors: subtract the mean, then multiply."""
 
-    Parameters
-    ----------
-    mean : ndarray of float32, shape (dim,)
-    matrix : ndarray of float32, shape (dim, n_components)
-    """
-
-    mean: np.ndarray
-    matrix: np.ndarray
+    mean: np.ndarray  # float32 (dim,)
+    matrix: np.ndarray  # float32 (dim, n_components)
 
 
 def source_rows(block, rows=slice(None), *, normalize):

@@ -16,24 +16,12 @@ _TILE = 64
 
 
 class SharedRows(NamedTuple):
-    """The rows known to at least two sources, in which neighbors are searched.
+    """The rows known to at least two sources, in which neighbors are searched."""
 
-    Parameters
-    ----------
-    keys : list of ndarray of float32, shape (n_rows, dim)
-        Unit vectors per source, among which neighbors are searched.
-    values : list of ndarray of float32, shape (n_rows, dim)
-        Vectors per source that are averaged; may be the keys.
-    known : ndarray of bool, shape (n_rows, n_sources)
-    usable : ndarray of bool, shape (n_sources, n_sources)
-        Whether the first source can predict the second.
-    n_neighbors : int
-    """
-
-    keys: list
-    values: list
-    known: np.ndarray
-    usable: np.ndarray
+    keys: list  # of float32 (n_rows, dim): unit vectors per source, which are searched
+    values: list  # the same, of the vectors that are averaged; may be the keys
+    known: np.ndarray  # (n_rows, n_sources)
+    usable: np.ndarray  # (n_sources, n_sources), whether the first predicts the second
     n_neighbors: int
 
 

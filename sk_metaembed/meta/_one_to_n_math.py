@@ -16,35 +16,18 @@ _PATIENCE = 3  # consecutive epochs with too little progress
 
 
 class Decoders(NamedTuple):
-    """The maps from meta vectors to the sources' vectors.
+    """The maps from meta vectors to the vectors of each source."""
 
-    Parameters
-    ----------
-    matrices : list of ndarray of shape (n_components, dim)
-        Per source.
-    intercepts : list of ndarray of shape (dim,)
-        Per source.
-    """
-
-    matrices: list
-    intercepts: list
+    matrices: list  # of (n_components, dim)
+    intercepts: list  # of (dim,)
 
 
 class Moments(NamedTuple):
-    """Second moments over the rows that the same sources know.
+    """Second moments over the rows that the same sources know."""
 
-    Parameters
-    ----------
-    pattern : tuple of int
-        Indices of the sources that know these rows.
-    n_rows : int
-    products : ndarray of float64, shape (1 + dims, 1 + dims)
-        Sums of products of the rows ``[1, vectors of these sources]``.
-    """
-
-    pattern: tuple
+    pattern: tuple  # of the numbers of these sources
     n_rows: int
-    products: np.ndarray
+    products: np.ndarray  # (1 + dims, 1 + dims), sums over rows ``[1, vectors]``
 
 
 def pattern_moments(sources, known):

@@ -30,27 +30,13 @@ from ._ngram_features import (
 
 
 class View(NamedTuple):
-    """A view of the rows: what a model of a stack reads, and how it is fitted.
+    """A view of the rows: what a model of a stack reads, and how it is fitted."""
 
-    Attributes
-    ----------
-    reads : {"vectors", "tokens", "input"}
-        The vectors of a source or of all sources, the tokens, or X itself.
-    features : class or None
-        The transformer of tokens before the model, which needs no y.
-    per_dimension : bool
-        Whether dimensions are scaled one by one, which needs at least as many rows.
-    per_fold : bool
-        Whether the mean of one model per fold is used, not a model of all rows.
-    of_order : bool
-        Whether features represent the order of tokens.
-    """
-
-    reads: str
-    features: type | None = None
-    per_dimension: bool = False
-    per_fold: bool = False
-    of_order: bool = False
+    reads: str  # "vectors" of a source or of all, "tokens", or "input": X itself
+    features: type | None = None  # a transformer of tokens before the model
+    per_dimension: bool = False  # scales dimensions, of which there are fewer than rows
+    per_fold: bool = False  # the mean of one model per fold, not a model of all rows
+    of_order: bool = False  # features of the order of tokens
 
 
 VIEWS = {
@@ -70,19 +56,8 @@ VIEWS = {
 class StackRows:
     """The rows of an input of a stack, in each of the `VIEWS`.
 
-    Parameters
-    ----------
-    X : EmbeddedSequences, TokenSequences, or SequencePairs of one of them
-    dims : dict of str to int, default=None
-        The dimensions of the sources of fit, by name; None in fit.
-
-    Attributes
-    ----------
-    sequences : EmbeddedSequences or TokenSequences
-        For pairs, all first sides and then all second sides.
-    are_pairs : bool
-    dims : dict of str to int
-        The dimensions of the sources, by name.
+    `dims` are the dimensions of the sources by name, of fit after it. Of pairs,
+    `sequences` are all first sides and then all second sides.
     """
 
     def __init__(self, X, dims=None):
@@ -146,37 +121,16 @@ def scale_vectors(values, view, of_pairs):
 
 
 class FittedModel(NamedTuple):
-    """A model of a stack.
+    """A model of a stack."""
 
-    Attributes
-    ----------
-    view : str
-        The view of the rows that it reads.
-    model : estimator or list of estimator
-        Fitted on all rows; or one per fold, fitted without its rows. The mean of their
-        decision values counts.
-    decisions : ndarray of shape (n_rows, n_columns)
-        Decision values out of fold; those of the model itself for rows that were not
-        held out.
-    """
-
-    view: str
-    model: Any
+    view: str  # of the rows, which it reads
+    model: Any  # fitted on all rows; or a list of one per fold, fitted without its rows
+    # (n_rows, n_columns), out of fold; of the model itself for rows not held out
     decisions: np.ndarray
 
 
 def fit_models(members, rows, target, folds, sample_weight, n_jobs):
-    """Return one `FittedModel` per model.
-
-    Parameters
-    ----------
-    members : list of UnfittedModel
-    rows : StackRows
-    target : Target
-    folds : Folds
-    sample_weight : ndarray of shape (n_rows,) or None
-    n_jobs : int or None
-    """
+    """Return the `FittedModel` of each `UnfittedModel`."""
     fitted = {}
     # Products of matrices release the GIL, so that linear models need no copies.
     for prefer, is_linear in (("threads", True), (None, False)):
