@@ -13,9 +13,7 @@ from .._core._errors import check_choice, prefix_errors
 from .._core._typing import SupportsTransform
 from ..sequences import EmbeddedSequences
 from ._validation import check_scores, check_text_pairs
-from ._word_similarity import correlation, cosines
-
-_KINDS = ("pearson", "spearman")
+from ._word_similarity import correlate, cosines
 
 
 @overload
@@ -107,15 +105,26 @@ def sentence_similarity_score(
     >>> round(sentence_similarity_score(counts, pairs, [5, 2, 0]), 2)
     0.97
     """
-    check_choice(correlation, _KINDS, "correlation")
+    check_choice(correlation, ("pearson", "spearman"), "correlation")
     left, right = check_text_pairs(pairs)
     scores = check_scores(scores, len(left))
-    values = sentence_vectors(estimator, left + right)
-    report = pairs_report(values, scores, correlation)
+    values, n_pairs = _sentence_vectors(estimator, left + right), len(left)
+    if hasattr(values, "tocsr"):
+        similarities, empty = _sparse_cosines(values, n_pairs)
+    else:
+        rows = np.arange(n_pairs)
+        similarities = cosines(values, rows, rows + n_pairs)
+        empty = ~values.any(axis=1)
+    report = Bunch(
+        score=correlate(similarities, scores, correlation),
+        n_pairs=n_pairs,
+        n_missing=int((empty[:n_pairs] | empty[n_pairs:]).sum()),
+        similarities=similarities,
+    )
     return report if return_report else report.score
 
 
-def sentence_vectors(estimator, texts):
+def _sentence_vectors(estimator, texts):
     """Return one finite vector per text: array or sparse matrix, (n_texts, dim)."""
     if not hasattr(estimator, "transform"):
         raise TypeError(
@@ -148,23 +157,6 @@ def _only_block(embedded, estimator):
         f"{type(estimator).__name__} returned the blocks "
         f"{', '.join(blocks)}; expected one vector per text. Add a meta-embedder after "
         "several blocks, and Pooling after word vectors."
-    )
-
-
-def pairs_report(values, scores, kind):
-    """Return the report on pairs (i, i + n_pairs) of the 2 * n_pairs rows of values."""
-    n_pairs = len(scores)
-    rows = np.arange(n_pairs)
-    if hasattr(values, "tocsr"):
-        similarities, empty = _sparse_cosines(values, n_pairs)
-    else:
-        similarities = cosines(values, rows, rows + n_pairs)
-        empty = ~values.any(axis=1)
-    return Bunch(
-        score=correlation(similarities, scores, kind),
-        n_pairs=n_pairs,
-        n_missing=int((empty[:n_pairs] | empty[n_pairs:]).sum()),
-        similarities=similarities,
     )
 
 

@@ -126,14 +126,27 @@ def word_similarity_score(
     """
     check_choice(missing, _MISSING, "missing")
     words, codes = check_word_pairs(pairs)
-    scores = check_scores(scores, len(codes))
-    values, known = vectors_of_words(embedding, words, case_fallback)
-    report = similarity_report(values, known, codes, scores, missing)
-    report.missing_words = [words[i] for i in np.flatnonzero(~known)]
+    ratings = check_scores(scores, len(codes))
+    values, known = _vectors_of_words(embedding, words, case_fallback)
+    left, right = codes.T
+    complete = known[left] & known[right]
+    similarities = np.zeros(len(codes))
+    similarities[complete] = cosines(values, left[complete], right[complete])
+    if missing == "mean" and complete.any():
+        similarities[~complete] = similarities[complete].mean()
+    scored = complete if missing == "omit" else slice(None)
+    report = Bunch(
+        score=correlate(similarities[scored], ratings[scored], "spearman"),
+        n_pairs=len(codes),
+        n_missing=int((~complete).sum()),
+        missing_words=[words[i] for i in np.flatnonzero(~known)],
+        similarities=similarities,
+        known=complete,
+    )
     return report if return_report else report.score
 
 
-def vectors_of_words(embedding, words, case_fallback):
+def _vectors_of_words(embedding, words, case_fallback):
     """Return vectors (n_words, dim) and known mask, with lower case as a fallback."""
     values, known = lookup_vectors(embedding, words)
     known = np.array(known)  # stores and blocks have read-only arrays
@@ -147,31 +160,13 @@ def vectors_of_words(embedding, words, case_fallback):
     return values, known
 
 
-def similarity_report(values, known, codes, scores, missing):
-    """Return the report on pairs, given as (n_pairs, 2) codes of rows of values."""
-    left, right = codes.T
-    complete = known[left] & known[right]
-    similarities = np.zeros(len(codes))
-    similarities[complete] = cosines(values, left[complete], right[complete])
-    if missing == "mean" and complete.any():
-        similarities[~complete] = similarities[complete].mean()
-    scored = complete if missing == "omit" else slice(None)
-    return Bunch(
-        score=correlation(similarities[scored], scores[scored], "spearman"),
-        n_pairs=len(codes),
-        n_missing=int((~complete).sum()),
-        similarities=similarities,
-        known=complete,
-    )
-
-
 def cosines(values, left, right):
     """Return float64 cosines of pairs of rows, (n_pairs,); 0 for zero rows."""
     unit = normalize_rows(values)
     return np.einsum("ij,ij->i", unit[left], unit[right], dtype=np.float64)
 
 
-def correlation(similarities, scores, kind):
+def correlate(similarities, scores, kind):
     """Return the correlation of two (n_pairs,) arrays; 0 and a warning if undefined."""
     from scipy.stats import pearsonr, spearmanr
 
@@ -187,7 +182,7 @@ def correlation(similarities, scores, kind):
     if reason:
         message = f"The correlation is undefined and set to 0: {reason}."
         # Report the line that calls the decorated metric.
-        warnings.warn(message, UndefinedMetricWarning, stacklevel=5)
+        warnings.warn(message, UndefinedMetricWarning, stacklevel=4)
         return 0.0
     if kind == "spearman":
         return float(spearmanr(_merge_ties(similarities, noise), scores).statistic)

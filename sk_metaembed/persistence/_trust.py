@@ -120,12 +120,18 @@ _TYPES = {
     f"{kind.__module__}.{kind.__name__}" for kind in (*_PLAIN, *np.sctypeDict.values())
 }
 _PACKAGE = __name__.partition(".")[0]
-# The file of each class, by its subpackage and name.
-_FILES = {
-    (f"{_PACKAGE}.{file.partition('.')[0]}", name): f"{_PACKAGE}.{file}"
-    for file, names in (CLASSES | HANDLES).items()
-    for name in names
-}
+
+
+def _by_subpackage(listed):
+    """Return the file of each class, by its subpackage and name."""
+    return {
+        (f"{_PACKAGE}.{file.partition('.')[0]}", name): f"{_PACKAGE}.{file}"
+        for file, names in listed.items()
+        for name in names
+    }
+
+
+_OWN_OBJECTS, _OWN_HANDLES = _by_subpackage(CLASSES), _by_subpackage(HANDLES)
 # Parts of scikit-learn that are not public or import other libraries.
 _EXCLUDED = {
     *("tests", "externals", "setup", "conftest", "experimental", "estimator_checks"),
@@ -141,7 +147,7 @@ def saved_name(cls):
 
 def module_of(module, name):
     """Return the module to import a class from, by its name in a file."""
-    return _FILES.get((module, name), module)
+    return (_OWN_OBJECTS | _OWN_HANDLES).get((module, name), module)
 
 
 def is_trusted(kind, module, name):
@@ -149,19 +155,17 @@ def is_trusted(kind, module, name):
     full = f"{module}.{name}"
     if kind in ("object", "named tuple"):
         listed = (*OBJECTS.get(module, ()), *_OF_OLD_VERSIONS.get(module, ()))
-        is_listed = name in listed or _is_defined(module, name)
-        is_listed = is_listed or _is_own(CLASSES, module, name)
-        return is_listed or is_estimator(module, name)
+        return (
+            name in listed
+            or (module, name) in _OWN_OBJECTS
+            or _is_defined(module, name)
+            or is_estimator(module, name)
+        )
     if kind == "function":
         return full in FUNCTIONS or _is_ufunc(module, name) or _is_score(module, name)
     if kind == "handle":
-        return _is_own(HANDLES, module, name)
+        return (module, name) in _OWN_HANDLES
     return kind == "type" and full in _TYPES
-
-
-def _is_own(listed, module, name):
-    file = _FILES.get((module, name), "").removeprefix(f"{_PACKAGE}.")
-    return name in listed.get(file, ())
 
 
 def _is_defined(module, name):
