@@ -383,17 +383,8 @@ def used_types(tokens):
     )
 
 
-def no_tokens_error(n_rows, texts=None, blank=()):
-    """Return the ValueError of a fit on rows without tokens; None for unknown texts.
-
-    `blank` are tokens of white space alone, if the rows have some.
-    """
-    if len(blank):
-        return ValueError(
-            f"the tokens of all {plural(n_rows, 'sequence')} are white space alone, "
-            f"such as {blank[0]!r}, which has no n-grams of characters. Use tokens "
-            "with visible characters."
-        )
+def no_tokens_error(n_rows, texts=None):
+    """Return the ValueError of a fit on rows without tokens; None for unknown texts."""
     texts = () if texts is None else texts
     shown = next((text for text in texts if text.strip()), None)
     if shown is not None:

@@ -7,6 +7,7 @@ from .._io._compression import read_lines
 
 # Suffixes of files whose lines are more than the texts.
 _RECORDS = {".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".xml", ".html"}
+_RECORDS |= {".npy", ".npz"}
 
 
 def is_stream(X):
@@ -32,18 +33,11 @@ def text_files(path):
         raise FileNotFoundError(f"no file or folder {str(path)!r}.")
     is_compressed = path.suffix in (".gz", ".bz2", ".xz")
     plain = path.with_suffix("") if is_compressed else path
-    if plain.suffix.lower() in (".npz", ".npy"):
-        raise ValueError(
-            f"{path} contains arrays of NumPy, not text with one sequence per line. "
-            "Pass walks and other sequences as lists of str; for vectors of words, "
-            "such as those of pecanpy, use "
-            "PretrainedEmbedding(WordVectors.from_arrays(words, matrix))."
-        )
     if plain.suffix.lower() in _RECORDS:
         raise ValueError(
             f"{path} contains records, not plain text with one sequence per line. Pass "
-            "its texts: the column of a DataFrame or, if they do not fit into memory, "
-            "an object whose __iter__ reads them again in every pass."
+            "its texts or token lists: the column of a DataFrame or, if they do not fit "
+            "into memory, an object whose __iter__ reads them again in every pass."
         )
     return [path]
 

@@ -18,7 +18,7 @@ from .._core._errors import prefix_errors, short_repr
 from .._core._estimators import NamedEstimatorsMixin
 from .._core._sklearn import VisualBlock, print_elapsed_time
 from .._core._typing import Names
-from ..sequences import EmbeddedInputMixin, EmbeddedSequences, TokenSequences
+from ..sequences import EmbeddedInputMixin, EmbeddedSequences
 from ..sequences._api import explained_token_errors
 from ._base import BaseEmbedding
 
@@ -77,11 +77,7 @@ def _check_same_tokens(name, source, embedded, tokens):
         raise TypeError(
             f"source {name!r}, a {type(source).__name__}, must return "
             f"EmbeddedSequences; got {type(embedded).__name__}. "
-            + (
-                "Add it before the union in the Pipeline."
-                if isinstance(embedded, TokenSequences)
-                else _ADVICE.format(type(source).__name__)
-            )
+            + _ADVICE.format(type(source).__name__)
         )
     result = embedded.tokens
     same = result is tokens or (

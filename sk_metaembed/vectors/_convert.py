@@ -90,7 +90,13 @@ def _digest_file(path, root):
 def store_file(source, *, limit=None, dtype=None, path=None, cache_dir=None, verbose=0):
     """Return the store of a source: at ``path``, or in the cache, converted once."""
     limit, dtype = checked_options(limit, dtype)
-    source = _checked_path(source)
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(
+            f"Expected the path of a word-vector file or store; got "
+            f"{type(source).__name__}. Use WordVectors.from_arrays for arrays and "
+            f"WordVectors.from_keyed_vectors for objects of gensim."
+        )
+    source = Path(source).expanduser()
     fmt = detect(source)
     meta = read_meta(source) if fmt.kind == "store" else None
     own_dtype = meta["dtype"] if meta else "float32"
@@ -115,7 +121,7 @@ def store_file(source, *, limit=None, dtype=None, path=None, cache_dir=None, ver
 
 
 def _publish_at(path, write, *, overwrite=False):
-    target = _checked_path(path).absolute()
+    target = Path(path).expanduser().absolute()
     if not publish(target, write, overwrite=overwrite):
         raise FileExistsError(
             f"{target} exists already. Open it with WordVectors.open, or pass another "
@@ -142,14 +148,6 @@ def _check_arrays(words, matrix):
     return packed, matrix
 
 
-def _is_utf8(word):
-    try:
-        word.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def store_arrays(
     words,
     matrix,
@@ -167,7 +165,8 @@ def store_arrays(
     """
     packed, matrix = _check_arrays(words, matrix)
     if repairs is None and packed.decodable()[1]:
-        row, word = next((i, w) for i, w in enumerate(words) if not _is_utf8(w))
+        utf8 = [word.encode("utf-8", "ignore").decode() for word in words]
+        row, word = next((i, w) for i, w in enumerate(words) if w != utf8[i])
         raise ValueError(
             f"Element {row} of the words is {word!r}, which has a lone surrogate and "
             "cannot be stored as UTF-8. Replace it, for example with "
@@ -218,16 +217,6 @@ def _read(source, fmt, writer, verbose):
             read_binary(stream, fmt, writer)
         else:
             read_text(stream, fmt, writer)
-
-
-def _checked_path(path):
-    if isinstance(path, str | os.PathLike):
-        return Path(path).expanduser()
-    raise TypeError(
-        f"Expected the path of a word-vector file or store; got "
-        f"{type(path).__name__}. Use WordVectors.from_arrays for arrays and "
-        f"WordVectors.from_keyed_vectors for objects of gensim."
-    )
 
 
 def _check_unchanged(source, before, after):

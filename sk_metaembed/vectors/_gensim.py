@@ -126,40 +126,32 @@ def import_gensim(purpose):
 
 
 def check_keyed_vectors(kv):
-    """Return ``kv`` if it has the attributes of KeyedVectors, else raise TypeError."""
-    if not hasattr(kv, "index_to_key") or not hasattr(kv, "vectors"):
+    """Raise TypeError unless ``kv`` has the attributes of KeyedVectors."""
+    matrices = getattr(kv, "vectors", None), getattr(kv, "vectors_ngrams", None)
+    is_array = [isinstance(matrix, np.ndarray) for matrix in matrices]
+    is_whole = is_array[0] and (is_array[1] or matrices[1] is None)
+    if not hasattr(kv, "index_to_key") or not is_whole:
         raise TypeError(
-            f"from_keyed_vectors: expected gensim KeyedVectors; got "
-            f"{type(kv).__name__}."
-            + (" Pass its attribute wv." if hasattr(kv, "wv") else "")
+            "from_keyed_vectors: expected gensim KeyedVectors with arrays; got "
+            f"{type(kv).__name__}. "
+            + (
+                "Pass its attribute wv."
+                if hasattr(kv, "wv")
+                else "For other vectors, use WordVectors.from_arrays(words, matrix)."
+            )
         )
-    matrices = [kv.vectors, getattr(kv, "vectors_ngrams", None)]
-    kinds = [type(m).__name__ for m in matrices if not _is_array(m)]
-    if kinds:
-        raise TypeError(
-            f"from_keyed_vectors: the matrices of this {type(kv).__name__} are not "
-            f"arrays but {' and '.join(kinds)}, as in compressed models. Compute the "
-            "vectors of your words with it, and pass both to "
-            "WordVectors.from_arrays(words, [kv[word] for word in words])."
-        )
-    return kv
 
 
-def _is_array(matrix):
-    return matrix is None or isinstance(matrix, np.ndarray)
-
-
-def filled_rows(kv):
-    """Return the words and vectors of KeyedVectors, and the number of unused rows.
+def filled_rows(words, matrix):
+    """Return words and their vectors, and the number of rows without a word.
 
     gensim allocates rows in advance and leaves the word None where it adds none, for
     example after a file with repeated words.
     """
-    unused = [row for row, word in enumerate(kv.index_to_key) if word is None]
-    if not unused:
-        return kv.index_to_key, kv.vectors, 0
-    words = [word for word in kv.index_to_key if word is not None]
-    return words, np.delete(kv.vectors, unused, axis=0), len(unused)
+    used = [row for row, word in enumerate(words) if word is not None]
+    if len(used) < len(words):
+        return [words[row] for row in used], matrix[used], len(words) - len(used)
+    return words, matrix[: len(words)], 0
 
 
 def ngram_table(kv):
@@ -211,11 +203,8 @@ def read_gensim(stream: SourceStream, writer: StoreWriter) -> None:
         matrix = saved.composed(subwords)
     if matrix is None or len(matrix) < len(words):
         raise saved.error("it does not have one vector per word")
-    used = [row for row, word in enumerate(words) if word is not None]
-    if len(used) < len(words):
-        writer.repairs["rows_without_word"] += len(words) - len(used)
-        words, matrix = [words[row] for row in used], matrix[used]
-    append_arrays(writer, pack(words), matrix[: len(words)], subwords)
+    words, matrix, writer.repairs["rows_without_word"] = filled_rows(words, matrix)
+    append_arrays(writer, pack(words), matrix, subwords)
 
 
 class _Saved:

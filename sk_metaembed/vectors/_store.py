@@ -40,6 +40,7 @@ _ARRAY_NAME = re.compile(r"[a-z]+\.npy")
 # The index is left out, because it follows from the words.
 _HASHED_FILES = ("words.npy", "offsets.npy", "vectors.npy", "buckets.npy")
 _OWN_ARRAYS = ("words.npy", "offsets.npy", "index.npy")  # names no other tool uses
+_REMEDY = "Convert the source again, into another directory."
 _HASHED_META = ("version", "count", "dim", "dtype", "subwords")
 
 
@@ -61,14 +62,9 @@ class PackedWords(NamedTuple):
     @classmethod
     def concatenate(cls, packs):
         """Return the words of one or more `PackedWords` in order."""
-        if len(packs) == 1:
-            return packs[0]
-        ends = np.cumsum([0] + [len(packed.blob) for packed in packs])
-        offsets = [
-            packed.offsets[:-1] + end for packed, end in zip(packs, ends, strict=False)
-        ]
+        sizes = np.concatenate([[0], *(np.diff(packed.offsets) for packed in packs)])
         blob = np.concatenate([packed.blob for packed in packs])
-        return cls(blob, np.concatenate([*offsets, ends[-1:]]))
+        return cls(blob, np.cumsum(sizes, dtype=np.int64))
 
     def word(self, row):
         """Return one word as str."""
@@ -462,14 +458,7 @@ def _fingerprint(directory, meta):
 
 def corrupt_error(path, reason):
     """Return the error for a store whose files differ from those written."""
-    return ValueError(f"{path}: {reason}; the store is corrupt. {_convert_again(path)}")
-
-
-def _convert_again(path):
-    """Return the remedy for a store, which is never to delete files of others."""
-    if holds_only_a_store(path):
-        return "Delete the directory and convert the source again."
-    return "Convert the source again, into another directory."
+    return ValueError(f"{path}: {reason}; the store is corrupt. {_REMEDY}")
 
 
 def is_store(path):
@@ -501,7 +490,7 @@ def read_meta(path):
     if version != STORE_VERSION:
         raise ValueError(
             f"{path}: the store has layout version {version}; this release reads "
-            f"version {STORE_VERSION}. {_convert_again(path)} A file that bundles the "
+            f"version {STORE_VERSION}. {_REMEDY} A file that bundles the "
             "store must be saved again."
         )
     for name, size in files.items():

@@ -373,8 +373,8 @@ class WordVectors(Handle, Immutable, keep=16):
             If ``kv`` is another object, has keys that are not str, or matrices that are
             not arrays, as the compressed models of other packages.
         """
-        kv = check_keyed_vectors(kv)
-        words, matrix, n_unused = filled_rows(kv)
+        check_keyed_vectors(kv)
+        words, matrix, n_unused = filled_rows(kv.index_to_key, kv.vectors)
         store = store_arrays(
             words,
             matrix,

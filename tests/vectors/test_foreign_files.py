@@ -109,6 +109,3 @@ def test_a_corrupt_store_with_other_files_is_not_to_be_deleted(tmp_path):
     (tmp_path / "s" / "index.npy").unlink()
     with pytest.raises(ValueError, match="corrupt. Convert the source again, into an"):
         WordVectors.open(tmp_path / "s")
-    (tmp_path / "s" / "thesis.txt").unlink()
-    with pytest.raises(ValueError, match="corrupt. Delete the directory and convert"):
-        WordVectors.open(tmp_path / "s")

@@ -93,7 +93,7 @@ def test_forged_meta_data(name, tmp_path):
     file = tmp_path / "s" / "meta.json"
     meta = json.loads(file.read_text()) | {"fingerprint": name} | META[name]
     file.write_text(json.dumps(meta))
-    with pytest.raises(ValueError, match="Delete the directory"):
+    with pytest.raises(ValueError, match="Convert the source again"):
         WordVectors.open(tmp_path / "s")
 
 

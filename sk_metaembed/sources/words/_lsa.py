@@ -121,8 +121,8 @@ class LSAEmbedding(BaseEmbedding):
         from sklearn.feature_extraction.text import TfidfTransformer
 
         words = self._words(tokens)
-        if not any(map(str.strip, words)) if self.char_ngrams else not len(words):
-            raise no_tokens_error(len(tokens), tokens.texts, words)
+        if not len(words):
+            raise no_tokens_error(len(tokens), tokens.texts)
         self.vectorizer_ = _word_features(self.char_ngrams)
         features = self.vectorizer_.fit_transform(words)
         counts = word_counts(tokens) @ features

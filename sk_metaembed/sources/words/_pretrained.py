@@ -50,20 +50,14 @@ def resolve_path(path):
     if os.path.exists(file):
         return file
     try:
-        models = sorted(downloader.info()["models"])
-        if path in models:
-            return downloader.load(path, return_path=True)
+        return downloader.load(path, return_path=True)
     except Exception as error:  # gensim and urllib raise many kinds
         raise FileNotFoundError(
-            f"{path!r} is not a file (in {os.getcwd()!r}), and gensim-downloader could "
-            f"not be queried for a model of that name ({error}). Without network "
+            f"{path!r} is not a file (in {os.getcwd()!r}), and gensim-downloader has "
+            f"no model of that name or cannot be reached ({error}). Without network "
             f"access, download {path}.gz from the releases of {_GENSIM_DATA} on "
             f"another machine, and pass its path or save it as {file}."
         ) from error
-    raise FileNotFoundError(
-        f"{path!r} is neither a file (in {os.getcwd()!r}) nor a model of "
-        f"gensim-downloader, which has {models}."
-    )
 
 
 def warn_low_coverage(tokens, known, store):

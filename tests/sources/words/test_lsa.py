@@ -75,7 +75,7 @@ def test_white_space_is_a_word_without_ngrams():
     rows = [["", " "], ["\t"], [" "]] * 2
     values = LSAEmbedding(3, random_state=0).fit_transform(rows).block("lsa").values
     assert len(np.unique(values.round(4), axis=0)) == 3
-    with pytest.raises(ValueError, match="white space alone, such as ''"):
+    with pytest.raises(ValueError, match="empty vocabulary"):
         LSAEmbedding(3, char_ngrams=(1, 2)).fit(rows)
 
 

@@ -98,12 +98,9 @@ def test_name_is_downloaded(tmp_path, monkeypatch, file):
     from gensim import downloader
 
     monkeypatch.setattr(downloader, "BASE_DIR", str(tmp_path))
-    monkeypatch.setattr(downloader, "info", lambda: {"models": {"glove-tiny": {}}})
     monkeypatch.setattr(downloader, "load", lambda name, return_path: str(file))
     source = PretrainedEmbedding("glove-tiny", cache_dir=tmp_path)
     assert source.fit_transform([["cat"]])[0].tolist() == [[4, 5, 6]]
-    with pytest.raises(FileNotFoundError, match=r"which has \['glove-tiny'\]"):
-        PretrainedEmbedding("glove-typo").fit([["cat"]])
 
 
 def test_error_without_network_names_the_file_to_provide(tmp_path, monkeypatch):
@@ -115,7 +112,7 @@ def test_error_without_network_names_the_file_to_provide(tmp_path, monkeypatch):
     monkeypatch.setattr(downloader, "BASE_DIR", str(tmp_path))
     monkeypatch.setattr(downloader, "urlopen", offline)
     message = (
-        r"(?s)could not be queried.*network.*glove-wiki-gigaword-50\.gz.*pass its path"
+        r"(?s)cannot be reached.*network.*glove-wiki-gigaword-50\.gz.*pass its path"
     )
     with pytest.raises(FileNotFoundError, match=message):
         PretrainedEmbedding("glove-wiki-gigaword-50").fit([["cat"]])
