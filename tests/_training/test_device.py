@@ -4,65 +4,61 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import numpy as np
-import pytest
 import torch
 
 from sk_metaembed import Block, DynamicMetaClassifier, EmbeddedSequences, TokenSequences
 from sk_metaembed._training import _device
-from sk_metaembed._training._device import fits, run_recurrent, send
-from sk_metaembed.dynamic import _batches
+
+OPTIONS = {"projection_dim": 8, "max_epochs": 2, "batch_size": 8, "random_state": 0}
+Y = np.arange(20) % 2
 
 
-@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU])
-def test_recurrent_layers_are_float32_where_autocast_means_float16(kind, monkeypatch):
-    layer, x = kind(4, 3), torch.randn(5, 2, 4)
-    expected = layer(x)[0]
-    with torch.autocast("cpu", torch.bfloat16):
-        try:
-            own = layer(x)[0]
-        except RuntimeError:
-            pytest.skip("oneDNN has no LSTM in bfloat16 for these instructions.")
-        assert torch.equal(run_recurrent(layer, x), own)
-        monkeypatch.setattr(_device, "_HALF_UNDER_AUTOCAST", {"cpu"})
-        states = run_recurrent(layer, x.bfloat16())
-        assert states.dtype == torch.float32
-        assert torch.is_autocast_enabled("cpu")
-    torch.testing.assert_close(states, expected, rtol=0, atol=0.02)
-    assert torch.equal(run_recurrent(layer, x), expected)
+def embedded():
+    """Return sequences with vectors of types and of sequences."""
+    rng = np.random.default_rng(0)
+    rows = [[f"w{i}" for i in rng.integers(0, 30, size)] for size in range(20)]
+    tokens = TokenSequences.from_lists(rows)
+    types, texts = rng.normal(size=(tokens.n_types, 4)), rng.normal(size=(20, 3))
+    blocks = [Block("types", types, "type"), Block("rows", texts, "sequence")]
+    return EmbeddedSequences(tokens, blocks)
 
 
-def test_arrays_are_sent_as_they_are():
-    array = np.arange(6).reshape(2, 3).T
-    tensor = send(array, torch.device("cpu"))
-    assert torch.equal(tensor, torch.tensor([[0, 3], [1, 4], [2, 5]]))
-    assert send(array, torch.device("meta")).shape == (3, 2)
+def test_recurrent_layers_are_float32_where_autocast_means_float16(monkeypatch):
+    # cuDNN's layers compute in float16 under autocast.
+    monkeypatch.setattr(_device, "_HALF_UNDER_AUTOCAST", {"cpu"})
+    options = OPTIONS | {"train_options": {"dtype": "bfloat16"}}
+    model = DynamicMetaClassifier(encoder="gru", encoder_dim=4, **options)
+    net = model.fit(embedded(), Y).net_
+    seen = []
+
+    def note(layer, inputs, outputs):
+        seen.append((outputs[0].dtype, torch.is_autocast_enabled("cpu")))
+
+    net.module_.encoder.layers[0].register_forward_hook(note)
+    model.predict(embedded())
+    assert {*seen} == {(torch.float32, False)}
 
 
 def test_a_table_may_fill_half_of_the_free_memory_of_a_gpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (800, 10**9))
+    fits = _device.fits
     assert fits(np.zeros(100, np.float32), torch.device("cuda"))
     assert not fits(np.zeros(101, np.float32), torch.device("cuda"))
     assert fits(np.zeros(10**6), torch.device("cpu"))
 
 
 def test_tables_that_do_not_fit_are_sent_by_batch(monkeypatch):
-    rng = np.random.default_rng(0)
-    rows = [[f"w{i}" for i in rng.integers(0, 30, size)] for size in range(20)]
-    tokens = TokenSequences.from_lists(rows)
-    blocks = [
-        Block("types", rng.normal(size=(tokens.n_types, 4)), "type"),
-        Block("rows", rng.normal(size=(len(rows), 3)), "sequence"),
-    ]
-    X, y = EmbeddedSequences(tokens, blocks), np.arange(20) % 2
-    options = {"encoder": "mean", "projection_dim": 8, "max_epochs": 2, "batch_size": 8}
-    model = DynamicMetaClassifier(**options, random_state=0)
-    expected = model.fit(X, y).predict_proba(X), model.attention_weights(X)
+    X, model = embedded(), DynamicMetaClassifier(encoder="mean", **OPTIONS)
     only_types = X.select(["types"])
-    words = model.fit(only_types, y).attention_weights(only_types)
-    monkeypatch.setattr(_batches, "fits", lambda array, device: False)
-    np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), expected[0])
-    assert model.attention_weights(X).equals(expected[1])
-    assert model.fit(only_types, y).attention_weights(only_types).equals(words)
+
+    def results():
+        proba, weights = model.fit(X, Y).predict_proba(X), model.attention_weights(X)
+        words = model.fit(only_types, Y).attention_weights(only_types)
+        return proba.tolist(), weights.to_dict(), words.to_dict()
+
+    expected = results()
+    monkeypatch.setattr("sk_metaembed.dynamic._batches.fits", lambda *args: False)
+    assert results() == expected
 
 
 def test_the_thread_that_limits_restores(monkeypatch):

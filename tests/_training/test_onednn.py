@@ -1,8 +1,6 @@
 """Linear layers in oneDNN's layout compute the same, or are left as they are."""
 
-import time
 from functools import partial
-from importlib.util import find_spec, module_from_spec
 from types import SimpleNamespace
 
 import numpy as np
@@ -132,25 +130,6 @@ def test_the_choice_depends_on_processor_and_shape_only(monkeypatch):
     assert not chosen("AuthenticAMD", "AVX512", (256, 255))
     for vendor, capability in [("", "AVX512"), ("AuthenticAMD", "AVX2")]:
         assert not chosen(vendor, capability, (4096, 4096))
-
-
-CLOCKS = ("perf_counter", "process_time", "thread_time", "monotonic", "time")
-
-
-def test_nothing_is_measured(monkeypatch):
-    def measured():
-        raise AssertionError("a stopwatch differs from process to process")
-
-    monkeypatch.undo()
-    for clock in CLOCKS:
-        for name in (clock, f"{clock}_ns"):
-            monkeypatch.setattr(time, name, measured)
-    # A new copy of the module: it may import the functions themselves.
-    spec = find_spec(_onednn.__name__)
-    copy = module_from_spec(spec)
-    spec.loader.exec_module(copy)
-    choices = {copy.pack_weight(torch.ones(1024, 1024)) is None for _ in range(2)}
-    assert choices == {pack_weight(torch.ones(1024, 1024)) is None}
 
 
 PRODUCT = """

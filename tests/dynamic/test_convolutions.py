@@ -7,7 +7,6 @@ import sk_metaembed as sk
 from sk_metaembed import (
     Block,
     DynamicMetaClassifier,
-    DynamicMetaEmbedding,
     DynamicMetaTagger,
     EmbeddedSequences,
     TokenSequences,
@@ -47,16 +46,6 @@ def test_predictors_read_the_order_of_words(name):
     assert np.array_equal(prediction > 0.5, y[40:] == 1)
 
 
-def test_a_transformer_returns_the_vectors_of_the_convolutions(embedded, labels):
-    model = DynamicMetaEmbedding(**CONV, output="sequence").fit(embedded, labels)
-    vectors = model.transform(embedded)
-    dims = SMALL["projection_dim"], 3 * SMALL["encoder_dim"]
-    assert vectors.shape == (60, 2 * sum(dims))
-    empty = embedded.tokens.lengths == 0
-    assert empty.any()
-    assert not vectors[empty].any()
-
-
 def test_a_tagger_reads_neighbors():
     """Tags that the word before decides."""
     rng = np.random.default_rng(0)
@@ -71,10 +60,3 @@ def test_a_tagger_reads_neighbors():
     together = np.concatenate(model.predict_proba(X))
     alone = np.concatenate([model.predict_proba(X[[i]])[0] for i in range(60)])
     np.testing.assert_allclose(together, alone, atol=1e-5)
-
-
-@pytest.mark.parametrize("widths", [(), (0,), (1, 2.5), (True,)])
-def test_widths_are_positive_integers(embedded, labels, widths):
-    model = DynamicMetaClassifier(network_options={"conv_widths": widths})
-    with pytest.raises(ValueError, match="conv_widths must be numbers of tokens, "):
-        model.fit(embedded, labels)

@@ -6,21 +6,12 @@ import torch
 from torch import nn
 
 from sk_metaembed import (
-    Block,
     DynamicMetaClassifier,
     DynamicMetaTagger,
-    EmbeddedSequences,
-    TokenSequences,
 )
+from sk_metaembed._training._random import dropout
 from sk_metaembed.dynamic import _batches
-from sk_metaembed.dynamic._batches import (
-    MAX_POSITIONS,
-    BucketLoader,
-    Grid,
-    SequenceData,
-    SequenceDataset,
-    grid_parts,
-)
+from sk_metaembed.dynamic._batches import MAX_POSITIONS, Grid, grid_parts
 from sk_metaembed.dynamic._encoders import (
     ByteDropout,
     Convolution,
@@ -28,7 +19,6 @@ from sk_metaembed.dynamic._encoders import (
     make_encoder,
     segment_max,
 )
-from sk_metaembed.dynamic._inputs import PreparedSources
 
 from .conftest import make_embedded
 from .test_estimators import SMALL
@@ -37,8 +27,8 @@ LENGTHS = np.array([3, 0, 1, 7, 2])
 WIDTHS = (1, 2, 3, 4, 9)
 
 
-def drawn(*shape, dtype=torch.float32):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=dtype)
+def drawn(*shape):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(0))
 
 
 def encoded(encoder, rows, known=None):
@@ -62,20 +52,6 @@ def test_values_of_filters_are_those_of_conv1d_on_each_row(width):
     expected = [torch.relu(dense(row)).T for row in padded]
     together = filters(tokens, segments, int(LENGTHS.max()))
     torch.testing.assert_close(together, torch.cat(expected))
-
-
-def test_gradients_of_filters_are_right():
-    filters = Convolution(3, 2, 4).double()
-    nn.init.constant_(filters.bias, 5.0)  # away from the kink of the ReLU
-    tokens = drawn(LENGTHS.sum(), 3, dtype=torch.float64).requires_grad_()
-    segments = torch.from_numpy(np.repeat(np.arange(len(LENGTHS)), LENGTHS))
-    weight = filters.weight.detach().clone().requires_grad_()
-
-    def values(tokens, weight):
-        parts = {"weight": weight, "bias": filters.bias}
-        return torch.func.functional_call(filters, parts, (tokens, segments, 7))
-
-    assert torch.autograd.gradcheck(values, (tokens, weight))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -184,28 +160,31 @@ def test_the_gradient_of_a_maximum_is_divided_among_equal_values(dtype):
     assert tokens.grad.tolist() == expected
 
 
-def test_dropout_keeps_the_mean_and_the_rate():
+@pytest.mark.parametrize(
+    "drop",
+    [
+        lambda x, training: ByteDropout(0.3).train(training)(x),
+        lambda x, training: dropout(x, 0.3, training),
+    ],
+)
+def test_dropout_keeps_the_mean_and_the_rate(drop):
     torch.manual_seed(0)
-    dropout = ByteDropout(0.3)
     x = torch.ones(1000, 1001, requires_grad=True)
-    out = dropout(x)
+    out = drop(x, True)
     assert float((out == 0).float().mean()) == pytest.approx(0.3, abs=5e-3)
     assert float(out.detach().mean()) == pytest.approx(1.0, abs=5e-3)
     out.sum().backward()
     torch.testing.assert_close(x.grad, out.detach())
-    assert dropout.eval()(x) is x
+    assert drop(x, False) is x
 
 
 @pytest.mark.parametrize(
     "lengths",
     [
-        [20] * 31 + [50_000],
         [50_000] + [0] * 31,
         [0] * 31 + [200_000],
-        [0, 0, 0],
         [],
         [30_000] * 20,
-        np.geomspace(1, 100_000, 40).astype(int),
         np.random.default_rng(0).permutation(np.geomspace(1, 1e6, 300).astype(int)),
     ],
     ids=str,
@@ -242,11 +221,10 @@ def test_parts_of_a_batch_change_nothing(name, lengths, monkeypatch):
         torch.testing.assert_close(one, other)
 
 
-@pytest.mark.parametrize("scheme", [None, "IOB2"])
-def test_a_tagger_is_the_same_in_parts(monkeypatch, scheme):
+def test_a_tagger_is_the_same_in_parts(monkeypatch):
     X = make_embedded(levels=("type",))
     y = [["O"] * int(n) for n in X.tokens.lengths]
-    options = {**SMALL, "max_epochs": 1, "early_stopping": False, "scheme": scheme}
+    options = {**SMALL, "max_epochs": 1, "early_stopping": False, "scheme": "IOB2"}
     for tags in y[::2]:
         tags[1:3] = ["B-a", "I-a"][: len(tags[1:3])]
 
@@ -263,20 +241,13 @@ def test_a_tagger_is_the_same_in_parts(monkeypatch, scheme):
 
 def test_batches_of_prediction_have_few_positions(monkeypatch):
     X = make_embedded(n_sequences=300, lengths=(0, 40))
-    data = SequenceData(X, torch.device("cpu"), PreparedSources([], None))
-    dataset = SequenceDataset(data, np.arange(300))
+    model = DynamicMetaClassifier(**SMALL | {"max_epochs": 1})
+    model.fit(X, np.arange(300) % 2)
     monkeypatch.setattr(_batches, "MAX_POSITIONS", 100)
-    batches = [batch for batch, _ in BucketLoader(dataset, 32)]
+    batches = []
+    note = lambda module, inputs: batches.extend(inputs)  # noqa: E731
+    model.net_.module_.register_forward_pre_hook(note)
+    model.predict(X)
     assert sorted(row for b in batches for row in b.rows) == list(range(300))
     for batch in batches:
         assert len(batch) == 1 or len(batch) * batch.grid.longest <= 100
-
-
-@pytest.mark.slow
-def test_one_row_of_60000_tokens_among_short_ones():
-    words = list("abcdef")
-    rows = [words * 10_000, *(words[: i % 7] for i in range(63))]
-    tokens = TokenSequences.from_lists(rows)
-    X = EmbeddedSequences(tokens, [Block("s", np.eye(6), "type")])
-    model = DynamicMetaClassifier(**SMALL | {"encoder": "gru", "max_epochs": 1})
-    assert np.isfinite(model.fit(X, np.arange(64) % 2).predict_proba(X)).all()

@@ -68,16 +68,6 @@ def test_a_failed_refit_leaves_the_estimator_as_it_was(embedded, labels, kind, e
     assert state(model, embedded) == before
 
 
-def test_invalid_parameters_do_not_destroy_a_net(embedded, labels):
-    model = DynamicMetaClassifier(**SMALL).fit(embedded, labels)
-    before = model.predict_proba(embedded)
-    model.set_params(class_weight={"high": 0, "low": 0})
-    with pytest.raises(ValueError, match="class_weight"):
-        model.fit(embedded, labels)
-    np.testing.assert_array_equal(model.predict_proba(embedded), before)
-    assert list(model.classes_) == ["high", "low"]
-
-
 def test_a_failed_refit_restores_trainable_sources(embedded, labels):
     model = DynamicMetaClassifier(trainable=TrainableCharacters(), **SMALL)
     before = model.fit(embedded, labels).predict_proba(embedded)

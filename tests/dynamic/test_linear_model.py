@@ -6,7 +6,6 @@ from operator import itemgetter
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.preprocessing import normalize, scale
@@ -30,7 +29,6 @@ from sk_metaembed.dynamic._linear_model import (
     LinearModel,
     leave_one_out,
     merged_copies,
-    ridge,
 )
 
 QUICK = {"projection_dim": 4, "hidden_dims": (), "max_epochs": 1, "random_state": 0}
@@ -85,33 +83,6 @@ def test_each_row_is_left_out():
     actual = leave_one_out(X @ X.T, columns, weights, np.logspace(-4, 1, 16))
     np.testing.assert_allclose(actual.decisions, best - weights @ columns, rtol=1e-6)
     np.testing.assert_allclose(actual.r2, 1 - error(best) / total, rtol=1e-6)
-
-
-def test_the_r2_is_that_of_scikit_learn():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 5))
-    columns = X[:, :2] + rng.normal(size=(30, 2))
-    penalties = np.logspace(-4, 1, 16)
-    alphas = np.square(X - X.mean(axis=0)).sum() * penalties
-    cv = RidgeCV(alphas=alphas).fit(X, columns)
-    total = columns.var(axis=0).mean() * (30 / 29) ** 2
-    actual = leave_one_out(X @ X.T, columns, np.full(30, 1 / 30), penalties)
-    np.testing.assert_allclose(actual.r2, 1 + cv.best_score_ / total, rtol=1e-6)
-    np.testing.assert_allclose(actual.penalty, cv.alpha_ / 30)
-
-
-def test_coefficients_are_those_of_scikit_learn():
-    rng = np.random.default_rng(0)
-    dense = 3 + rng.normal(size=(40, 5))
-    sparse = csr_array(rng.poisson(0.2, size=(40, 30)).astype(float))
-    weights = rng.lognormal(size=40)
-    weights /= weights.sum()
-    columns = rng.normal(size=(40, 2))
-    model = Ridge(0.1).fit(np.hstack([dense, sparse.toarray()]), columns, weights)
-    coefs, intercepts = ridge([dense, sparse], columns, weights, 0.1)
-    np.testing.assert_allclose(np.vstack(coefs), model.coef_.T, atol=1e-4)
-    intercepts = intercepts + weights @ columns
-    np.testing.assert_allclose(intercepts, model.intercept_, atol=1e-4)
 
 
 @pytest.mark.parametrize("n_read", [56, 40])

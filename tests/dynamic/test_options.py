@@ -47,6 +47,10 @@ def classifier(**options):
         ({"class_weight": ["high", "low"]}, ValueError, "does not name the classes"),
         ({"class_weight": {"high": -1}}, ValueError, "numbers of 0 or more"),
         ({"class_weight": {"high": 0, "low": 0}}, ValueError, "not 0 for every row"),
+        *(
+            ({"network_options": {"conv_widths": widths}}, ValueError, "numbers of tok")
+            for widths in [(), (0,), (1, 2.5), (True,)]
+        ),
     ],
 )
 def test_options_that_build_no_net_raise(embedded, labels, options, error, message):
@@ -143,11 +147,6 @@ def test_a_single_class_is_refused(embedded, labels):
     weights = np.where(labels == "low", 1.0, 0.0)
     with pytest.raises(ValueError, match="got 1 class.*weight 0 count as absent"):
         classifier().fit(embedded, labels, weights)
-
-
-def test_no_sequences_are_refused(embedded, labels):
-    with pytest.raises(ValueError, match="at least one sequence"):
-        classifier().fit(embedded[:0], labels[:0])
 
 
 class _Interrupt(Callback):

@@ -143,25 +143,6 @@ def test_layers_are_normalised_token_by_token_for_any_attention(layers, y, atten
             np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-5)
 
 
-def test_projected_vectors_are_normalised_after_the_projection(layers, y):
-    options = published(layer_norm=True) | {"projection_dim": 6}
-    model = DynamicMetaEmbedding(**options).fit(layers, y)
-    mixer = model.net_.module_.mixer
-    values, known = rows_of(layers)
-    values = np.array(
-        [
-            v @ p.weight.detach().numpy().T + p.bias.detach().numpy()
-            for v, p in zip(values, mixer.projections, strict=True)
-        ]
-    )
-    weights = model.attention_weights(layers)[list(layers.names)].to_numpy()
-    expected = model.gamma_ * np.einsum("td,dtv->tv", weights, normalized(values))
-    (block,) = model.transform(layers).blocks
-    np.testing.assert_allclose(
-        block.values[known.any(axis=0)], expected[known.any(axis=0)], atol=1e-4
-    )
-
-
 def test_normalizing_needs_two_dimensions(layers, y):
     model = DynamicMetaEmbedding(**published(layer_norm=True) | {"projection_dim": 1})
     with pytest.raises(ValueError, match="needs at least 2 dimensions"):

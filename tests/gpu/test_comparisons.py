@@ -1,7 +1,5 @@
 """Tests of the comparisons of devices, and of steps that must not wait for a GPU."""
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 import torch
@@ -11,16 +9,10 @@ from sk_metaembed import (
     DynamicMetaEmbedding,
     DynamicMetaRegressor,
     DynamicMetaTagger,
-    ElmoLanguageModel,
     SequencePairs,
     TrainableCharacters,
 )
-from sk_metaembed.dynamic._batches import SequenceData, SequenceDataset
-from sk_metaembed.meta._autoencoded import reconstruction_loss
-from sk_metaembed.sources.distillation._contrastive_training import pair_loss
-from sk_metaembed.sources.elmo.language_model._batches import BPTTBatches, RowsCorpus
 
-from ..sources.elmo.language_model.grammar import SMALL
 from . import cases
 from .cases import CASES
 from .compare import differences
@@ -94,10 +86,8 @@ def test_a_step_reads_no_number_from_the_device(name):
     net, target = model.fit(X, y).net_, model._target
     meta, weights = torch.device("meta"), np.ones(len(X), np.float32)
     module = net.module_.to(meta).train()
-    data = SequenceData(X, meta, net.module__sources, target.per_token)
     codes = target.encode(model._read_target(y, X))
-    weights = target.loss_weights(weights, codes)
-    dataset = SequenceDataset(data, np.arange(len(X)), codes, weights)
+    dataset = model._data_set(X, codes, weights, meta)
     batch, labels = dataset.batch(np.arange(len(X)))
     loss = net.get_loss(module(batch), labels, X=batch, training=True)
     loss.backward()
@@ -105,41 +95,3 @@ def test_a_step_reads_no_number_from_the_device(name):
     torch.optim.Adam(module.parameters()).step()
     with pytest.raises((RuntimeError, NotImplementedError), match="meta"):
         loss.item()
-
-
-def test_a_step_of_a_language_model_reads_no_number(monkeypatch):
-    # Autocast does not know the device "meta".
-    monkeypatch.setattr(torch, "autocast", lambda *args, **options: nullcontext())
-    sentences = [row for row in cases.tokens().to_list() if row]
-    model = ElmoLanguageModel(**SMALL | {"softmax": "full", "max_epochs": 1})
-    module = model.fit(sentences).net_.module_.to("meta").train()
-    corpus = RowsCorpus(cases.TokenSequences.from_lists(sentences))
-    options = model.options_.max_characters, 4, 5, torch.device("meta"), 0
-    batches = BPTTBatches(corpus, model.vocabulary_, *options)
-    states = None
-    for (batch, _), _ in zip(batches, range(2), strict=False):
-        losses, states = module(batch, states)
-        losses.mean().backward()
-    torch.optim.Adam(module.parameters()).step()
-    assert losses.shape == (2, batch.n_targets)
-
-
-def on_meta(*shape):
-    return torch.ones(shape, device="meta", requires_grad=True)
-
-
-@pytest.mark.parametrize("variant", ["averaged", "concatenated", "decoupled"])
-def test_the_loss_of_autoencoders_reads_no_number(variant):
-    dim = 8 if variant == "concatenated" else 4
-    decoders = [(on_meta(dim, 3), on_meta(3)), (on_meta(dim, 2), on_meta(2))]
-    encodings = [on_meta(5, 4), on_meta(5, 4)]
-    targets, known = [on_meta(5, 3), on_meta(5, 2)], on_meta(2, 5, 1)
-    loss = reconstruction_loss(encodings, decoders, targets, known, variant, 0.01)
-    loss.backward()
-    assert encodings[0].grad.shape == (5, 4)
-
-
-def test_the_loss_of_pairs_reads_no_number():
-    vectors = on_meta(5, 4)
-    pair_loss(vectors, torch.zeros(5, dtype=torch.int64, device="meta")).backward()
-    assert vectors.grad.shape == (5, 4)

@@ -16,7 +16,6 @@ import pytest
 import torch
 
 from sk_metaembed import TransformerEmbedding, load, save
-from sk_metaembed.dynamic._skorch_net import SequenceNet
 
 from . import cases
 from .compare import differences, exact_products
@@ -153,7 +152,8 @@ STEPS = {
 def test_nothing_waits_for_the_gpu_within_a_step(name, device, monkeypatch):
     estimator = model(device).set_params(**STEPS[name])
     estimator.fit(*data())  # first calls allocate and choose algorithms
-    step, batches = SequenceNet.train_step, SequenceNet.get_iterator
+    net = type(estimator.net_)
+    step, batches = net.train_step, net.get_iterator
     n_steps = []
 
     def strict_step(self, *args, **kwargs):
@@ -177,8 +177,8 @@ def test_nothing_waits_for_the_gpu_within_a_step(name, device, monkeypatch):
     def strict_batches(self, *args, **kwargs):
         return StrictBatches(batches(self, *args, **kwargs))
 
-    monkeypatch.setattr(SequenceNet, "train_step", strict_step)
-    monkeypatch.setattr(SequenceNet, "get_iterator", strict_batches)
+    monkeypatch.setattr(net, "train_step", strict_step)
+    monkeypatch.setattr(net, "get_iterator", strict_batches)
     estimator.fit(*data())
     assert len(n_steps) == 6
 

@@ -6,7 +6,6 @@ import pytest
 import sk_metaembed as sk
 from sk_metaembed import DynamicMetaClassifier, TokenSequences, TrainablePositions
 from sk_metaembed import TrainableTokens as Tokens
-from sk_metaembed.dynamic import _batches
 
 from .test_tokens import OPTIONS, known, looked_up
 
@@ -78,7 +77,8 @@ def test_repeated_combinations_of_types_are_mixed_as_tokens_are(attention, monke
     rows = [[str(token) for token in rng.choice(["a", "b"], 6)] for _ in range(24)]
     results = []
     for limit in (2, 10**9):
-        monkeypatch.setattr(_batches, "_TOKENS_PER_COMBINATION", limit)
+        limited = "sk_metaembed.dynamic._batches._TOKENS_PER_COMBINATION"
+        monkeypatch.setattr(limited, limit)
         options = OPTIONS | {"embedding_dropout": 0.0, "encoder": "conv"}
         model = DynamicMetaClassifier(attention, **options)
         model.fit(rows, np.arange(24) % 2)
