@@ -26,16 +26,8 @@ def run_epochs(net, callbacks, train_set, valid_set, n_epochs, *, context, task)
     the net has its own callbacks again: others may hold data and estimators, which must
     not be pickled with the net.
 
-    Parameters
-    ----------
-    net : skorch.NeuralNet
-    callbacks : list of (str, skorch callback)
-    train_set, valid_set : Dataset, and Dataset or None
-    n_epochs : int
-    context : CallbackContext
-        Of the whole fit, from `fit_task`.
-    task : dict
-        The estimator, and its training data X and y for callbacks that compute scores.
+    `context` is that of the whole fit, from `fit_task`. `task` has the estimator, and
+    its training data X and y for callbacks that compute scores.
     """
     own = net.callbacks_
     for _, callback in callbacks:

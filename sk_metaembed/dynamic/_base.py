@@ -863,20 +863,9 @@ def check_sizes(sizes, name, kind, *, may_be_empty=False):
 def split_rows(rows, labels, units, fraction, random):
     """Return the rows to train on and the held-out ones, or None if there are too few.
 
-    Labels are kept in proportion if each part has room for every label. The only
-    row of a label is in the training part. Rows of one unit are in one part.
-
-    Parameters
-    ----------
-    rows : ndarray of int
-        The rows to divide, out of all of the data.
-    labels : ndarray of shape (n_data,) or None
-        The `strata` of the target.
-    units : ndarray of shape (n_data,) or None
-        None divides all rows.
-    fraction : float
-        The size of the held-out part.
-    random : RandomState
+    Labels, (n_data,) or None, are kept in proportion if each part has room for every
+    label. The only row of a label is in the training part. Rows of one unit, (n_data,)
+    or None, are in one part.
     """
     every, alone = rows, rows[:0]
     if units is not None:  # divide the first rows of units, which the others follow

@@ -74,13 +74,8 @@ class Steps:
     def of(cls, lengths, first, send):
         """Return the steps of sequences of the given lengths.
 
-        Parameters
-        ----------
-        lengths : ndarray of int64, shape (n_sequences,)
-        first : int
-            The number of their first token in the batch.
-        send : callable
-            Turns an array into a tensor on the device.
+        `first` is the number of their first token in the batch, and `send` turns an
+        array into a tensor on the device.
         """
         n, n_tokens = len(lengths), int(lengths.sum())
         starts = np.cumsum(lengths) - lengths
@@ -129,13 +124,8 @@ class Grid:
     def of(cls, lengths, send, known=None):
         """Return the grid of sequences of the given lengths.
 
-        Parameters
-        ----------
-        lengths : ndarray of int64, shape (n_sequences,)
-        send : callable
-            Turns an array into a tensor on the device.
-        known : ndarray of bool, shape (n_tokens,), default=None
-            Which tokens some source knows; None for all.
+        `send` turns an array into a tensor on the device. `known`, (n_tokens,), are the
+        tokens that some source knows; None for all.
         """
         segments, n_known = np.repeat(np.arange(len(lengths)), lengths), lengths
         if known is not None:
@@ -244,20 +234,11 @@ class Batch:
 
 
 class TrainableInput(NamedTuple):
-    """The input of the network of a trainable source.
+    """The input of the network of a trainable source."""
 
-    Attributes
-    ----------
-    pieces : object with the method ``batch(rows, send)``
-    levels : list of str
-        The level of each kind of vectors.
-    codes : ndarray of int, shape (n_tokens,)
-        The type of each token, as in the data or numbered by the source itself.
-    """
-
-    pieces: object
-    levels: list
-    codes: np.ndarray
+    pieces: object  # with the method ``batch(rows, send)``
+    levels: list  # of each kind of vectors
+    codes: np.ndarray  # (n_tokens,), types in the data or numbered by the source itself
 
     @property
     def reads_types(self):

@@ -42,17 +42,9 @@ _PENALTY, _LEAST = -300, -350
 
 
 class Chain(NamedTuple):
-    """Scores of adjacent tags.
+    """Scores of adjacent tags, and of the first and the last tag of a sentence."""
 
-    Attributes
-    ----------
-    transitions : float32 tensor of shape (n_tags, n_tags)
-        Score of the transition from the tag of the row to the tag of the column.
-    starts, ends : float32 tensors of shape (n_tags,)
-        Scores of the first and the last tag of a sentence.
-    """
-
-    transitions: torch.Tensor
+    transitions: torch.Tensor  # (n_tags, n_tags), from the tag of the row
     starts: torch.Tensor
     ends: torch.Tensor
 
@@ -62,41 +54,24 @@ _WITHOUT_FLOAT64 = {"mps"}
 
 
 class _Lookahead(NamedTuple):
-    """The sums of the recurrence, at the positions of the backward grid.
+    """The sums of the recurrence in float64, at the positions of the backward grid.
 
-    Attributes
-    ----------
-    sums : float64 tensor of shape (n_steps, n_sequences, n_tags)
-        A, divided by the largest of each position.
-    before : float64 tensor of shape (n_steps, n_sequences, n_tags + 1)
-        U; the last column for the first token of a sentence.
-    pairs : float64 tensor of shape (n_tags + 1, n_tags)
-        Scores of adjacent tags, minus the largest.
-    rates : float64 tensor of shape (n_tags + 1, n_tags)
-        R, divided by the largest.
+    The last column of `before` is for the first token of a sentence, as are the last
+    rows of `pairs` and `rates`.
     """
 
-    sums: torch.Tensor
-    before: torch.Tensor
-    pairs: torch.Tensor
-    rates: torch.Tensor
+    sums: torch.Tensor  # A, (n_steps, n_sequences, n_tags), over each largest
+    before: torch.Tensor  # U, (n_steps, n_sequences, n_tags + 1)
+    pairs: torch.Tensor  # scores, (n_tags + 1, n_tags), minus the largest
+    rates: torch.Tensor  # R, (n_tags + 1, n_tags), over the largest
 
 
 def tag_losses(scores, chain, grid, tags):
     """Return the negative log-probability of each token's tag given the previous tag.
 
-    Parameters
-    ----------
-    scores : float32 tensor of shape (n_tokens, n_tags)
-    chain : Chain
-    grid : Grid
-    tags : int64 tensor of shape (n_tokens,)
-
-    Returns
-    -------
-    float32 tensor of shape (n_tokens,)
-        The sum over a sentence is the negative log-likelihood of its tags, if no score
-        is more than 350 below the largest one of its token.
+    Scores have shape (n_tokens, n_tags). The sum over a sentence is the negative
+    log-likelihood of its tags, if no score is more than 350 below the largest one of
+    its token.
     """
     if len(scores) == 0:
         return scores.sum(dim=1)
@@ -215,20 +190,10 @@ def _softened(scores):
 def _flow(ahead, given, taken):
     """Pass values along the conditional probabilities, from first tokens to last ones.
 
-    Parameters
-    ----------
-    ahead : _Lookahead
-    given : float64 tensor of shape (n_steps, n_sequences, n_tags + 1)
-        What enters before each token, by the tag of the token before it. Overwritten.
-    taken : float64 tensor of shape (n_steps, n_sequences, n_tags)
-        What is added at each token, by its tag. Overwritten.
-
-    Returns
-    -------
-    given : tensor like `given`
-        All that enters before each token, divided by the sums ``ahead.before``.
-    flow : tensor like `taken`
-        What arrives at each token, by its tag.
+    `given` is what enters before each token, by the tag of the token before it, like
+    ``ahead.before``, and `taken` what is added at each token, by its tag, like
+    ``ahead.sums``. Both are overwritten: with all that enters before each token,
+    divided by ``ahead.before``, and with what arrives at each token.
     """
     shares = ahead.before.reciprocal()
     given *= shares
@@ -254,38 +219,19 @@ def _is_first(steps):
 
 
 class TagScores(NamedTuple):
-    """Output of the network for the tokens of a batch.
+    """Output of the network for the tokens of a batch."""
 
-    Attributes
-    ----------
-    scores : float32 tensor of shape (n_tokens, n_tags)
-    chain : Chain or None
-        None if every token is classified on its own.
-    grid : Grid
-    """
-
-    scores: torch.Tensor
-    chain: Chain | None
+    scores: torch.Tensor  # float32 (n_tokens, n_tags)
+    chain: Chain | None  # None if every token is classified on its own
     grid: Grid
 
 
 class TaggingNet(MixingNet):
     """Mix the sources, encode each token in its sentence, and score its tags.
 
-    Parameters
-    ----------
-    dims : list of int
-    n_outputs : int
-        Number of tags.
-    encoder : {"conv", "bilstm"}
-    encoder_dims, conv_widths, hidden_dims : tuple of int
-    encoder_dropout, head_dropout : float
-    learns_chain : bool
-        Whether scores of adjacent tags are learned, as in a CRF.
-    allowed : tuple of three lists, or None
-        Allowed transitions, first and last tags; None for all.
-    **mixing
-        As for `MixingNet`.
+    With `learns_chain`, scores of adjacent tags are learned, as in a CRF. `allowed` are
+    the allowed transitions, first and last tags, three lists; None for all. Further
+    parameters are those of `MixingNet`.
     """
 
     def __init__(
@@ -347,15 +293,7 @@ def decoded(outputs):
 
 
 class TagChain(nn.Module):
-    """Scores of adjacent tags, learned or given by a scheme only.
-
-    Parameters
-    ----------
-    n_tags : int
-    learned : bool
-        Whether scores are learned; otherwise they are 0 if allowed.
-    allowed : tuple of three lists, or None
-    """
+    """Scores of adjacent tags: learned, or 0 if a scheme allows them."""
 
     def __init__(self, n_tags, learned, allowed):
         super().__init__()
@@ -391,13 +329,9 @@ class TagLoss(nn.Module):
     The sum is divided by the number of sentences. The weight of a sentence is the sum
     of the weights of its tokens, and its mean over the data set is 1. The mean over all
     batches is therefore the weighted mean over tokens, although the sentences of a
-    batch have similar lengths.
-
-    Parameters
-    ----------
-    kind : {"crf", "softmax"}
-        Whether probabilities are given the previous tag, so that their sum is the
-        log-likelihood of the CRF, or of each tag on its own.
+    batch have similar lengths. Probabilities are given the previous tag with the kind
+    "crf", so that their sum is the log-likelihood, and of each tag on its own with
+    "softmax".
     """
 
     def __init__(self, kind):

@@ -39,14 +39,7 @@ def _at(states, places, shape):
 
 
 class MaskedLSTM(nn.Module):
-    """A bidirectional LSTM over the tokens of a batch.
-
-    Parameters
-    ----------
-    dim_in : int
-    dim : int
-        Size of one direction's state.
-    """
+    """A bidirectional LSTM over the tokens of a batch, `dim` in one direction."""
 
     def __init__(self, dim_in, dim):
         super().__init__()
@@ -54,17 +47,9 @@ class MaskedLSTM(nn.Module):
         self.backward_lstm = nn.LSTM(dim_in, dim)
 
     def forward(self, tokens, grid):
-        """Return the states of both directions.
+        """Return the states of both directions, (n_tokens, 2 * dim).
 
-        Parameters
-        ----------
-        tokens : tensor of shape (n_tokens, dim_in) or (n_tokens, n_streams, dim_in)
-            Streams are independent of each other.
-        grid : Grid
-
-        Returns
-        -------
-        tensor of shape (n_tokens, 2 * dim) or (n_tokens, n_streams, 2 * dim)
+        Tokens may have independent streams, (n_tokens, n_streams, dim_in).
         """
         if len(tokens) == 0:
             shape = *tokens.shape[:-1], 2 * self.forward_lstm.hidden_size
@@ -91,11 +76,6 @@ class ByteDropout(nn.Module):
     of a mean encoder; random bytes take a quarter of that. Remaining entries are
     divided by the probability of keeping in these steps, so that the mean is exact.
     GPUs use the dropout of torch.
-
-    Parameters
-    ----------
-    rate : float
-        In [0, 1); rounded to a multiple of 1/256.
     """
 
     def __init__(self, rate):
@@ -194,15 +174,9 @@ class MaxEncoder(nn.Module):
 
 
 class BiLSTM(nn.Module):
-    """Stacked bidirectional LSTM layers over the tokens of a batch.
+    """Stacked bidirectional LSTM layers, of dimensions `dims` in one direction.
 
-    Parameters
-    ----------
-    dim_in : int
-    dims : tuple of int
-        Sizes of one direction.
-    dropout : float
-        Rate of dropout on the input of each layer.
+    `dropout` is the rate of dropout on the input of each layer.
     """
 
     reads_types = False
@@ -234,12 +208,7 @@ class BiLSTMMaxEncoder(BiLSTM):
 class GRUEncoder(nn.Module):
     """Stacked GRU layers over the tokens of a batch, and the last state.
 
-    Parameters
-    ----------
-    dim_in : int
-    dims : tuple of int
-    dropout : float
-        Rate of dropout on the input of each layer.
+    `dropout` is the rate of dropout on the input of each layer.
     """
 
     reads_types = False
@@ -274,10 +243,6 @@ class Convolution(nn.Module):
     A window of width 3 contains a token and its two neighbors. A window of width 4 also
     contains the next token to the right, as with ``padding="same"`` in
     `torch.nn.Conv1d`.
-
-    Parameters
-    ----------
-    dim_in, n_filters, width : int
     """
 
     def __init__(self, dim_in, n_filters, width):
@@ -291,16 +256,9 @@ class Convolution(nn.Module):
     def forward(self, rows, segments, longest, index=None):
         """Return the filters' values at each token, (n_tokens, n_filters).
 
-        Parameters
-        ----------
-        rows : tensor of shape (n_rows, dim_in)
-        segments : int64 tensor of shape (n_tokens,)
-            The sequence of each token.
-        longest : int
-            The number of tokens of the longest sequence.
-        index : int64 tensor of shape (n_tokens,), default=None
-            The row of each token; None if rows are tokens. The products with the
-            weights are then computed once per row.
+        `segments` has the sequence of each token, `longest` is the number of tokens of
+        the longest one. `index` has the row of each token, so that products with the
+        weights are computed once per row, (n_rows, dim_in); None if rows are tokens.
         """
         pad = nn.functional.pad
 
@@ -329,15 +287,8 @@ class Convolution(nn.Module):
 class Convolutions(nn.Module):
     """Stacked layers of convolutions of several widths over the tokens of a batch.
 
-    Parameters
-    ----------
-    dim_in : int
-    dims : tuple of int
-        Filters per width, of each layer.
-    widths : tuple of int
-        Each layer has all of them.
-    dropout : float
-        Rate of dropout on the input of each layer.
+    A layer has filters of all `widths`; `dims` are the numbers of filters per width of
+    the layers. `dropout` is the rate of dropout on the input of each layer.
     """
 
     def __init__(self, dim_in, dims, widths, dropout):
@@ -388,16 +339,8 @@ _RECURRENT = {"bilstm-max": BiLSTMMaxEncoder, "gru": GRUEncoder}
 def make_encoder(name, dim_in, dims, widths, dropout):
     """Return the encoder with a given name, a Module with the attribute `dim`.
 
-    Parameters
-    ----------
-    name : {"conv", "bilstm-max", "gru", "mean", "max"}
-    dim_in : int
-    dims : tuple of int
-        Sizes of the layers; ignored by pools.
-    widths : tuple of int
-        Widths of the convolutions.
-    dropout : float
-        Rate of dropout on the input of each layer.
+    `dims` are the sizes of its layers, `widths` those of convolutions; `dropout` is the
+    rate of dropout on the input of each layer.
     """
     if name in _POOLS:
         return _POOLS[name](dim_in)

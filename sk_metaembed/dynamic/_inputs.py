@@ -18,17 +18,11 @@ class PreparedSources:
     `sk_metaembed.sources.trainable` documents what a source returns from ``prepare``.
     The networks that are trained are `MixingNet.trained`.
 
-    Parameters
-    ----------
-    pairs : list of (str, trainable source)
-    tokens : TokenSequences
-
     Attributes
     ----------
     prepared : list
         What ``prepare`` returned, per source.
     names : list of str
-        Names of the sources.
     dims : dict of str to int
         Dimension of each kind of vectors, by its name among all sources.
     levels : list of str
@@ -106,12 +100,7 @@ def _can_be_trained(source):
 
 
 def read_fit_input(X):
-    """Return the X of fit as EmbeddedSequences, TokenSequences, or pairs of them.
-
-    Parameters
-    ----------
-    X : EmbeddedSequences, TokenSequences, texts, token lists, or SequencePairs
-    """
+    """Return the X of fit as EmbeddedSequences, TokenSequences, or pairs of them."""
     if isinstance(X, SequencePairs):
         read_fit_input(X.sequences)
         return X
@@ -121,12 +110,7 @@ def read_fit_input(X):
 def read_fitted_input(X, dims, fitted_on_pairs):
     """Return X as `read_fit_input` does, or raise unless it agrees with the X of fit.
 
-    Parameters
-    ----------
-    X : EmbeddedSequences, TokenSequences, texts, token lists, or SequencePairs
-    dims : dict of str to int
-        The blocks of fit.
-    fitted_on_pairs : bool
+    `dims` has the dimension of each block of fit, by name.
     """
     if isinstance(X, SequencePairs):
         if not fitted_on_pairs:

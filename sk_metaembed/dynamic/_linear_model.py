@@ -256,36 +256,18 @@ def _subsample(rows, n):
 
 
 class LeaveOneOut(NamedTuple):
-    """Predictions of each row by the ridge regression on the others.
+    """Predictions of each row by the ridge regression on the others."""
 
-    Attributes
-    ----------
-    r2 : float
-        Computed over all columns, relative to the mean of the other rows; 0 if the
-        columns do not vary.
-    penalty : float
-        The best of the given ones.
-    decisions : ndarray of shape (n_rows, n_outputs)
-        Predictions minus the mean of all rows.
-    """
-
-    r2: float
-    penalty: float
-    decisions: np.ndarray
+    r2: float  # over all columns, relative to the mean of the others; 0 if none varies
+    penalty: float  # the best of the given ones
+    decisions: np.ndarray  # (n_rows, n_outputs), minus the mean of all rows
 
 
 def leave_one_out(products, columns, weights, penalties):
     """Return the exact `LeaveOneOut` predictions with the best penalty.
 
-    Parameters
-    ----------
-    products : ndarray of shape (n_rows, n_rows)
-        Dot products of the rows' features, without centering.
-    columns : ndarray of shape (n_rows, n_outputs)
-    weights : ndarray of shape (n_rows,)
-        Positive, with the sum 1.
-    penalties : sequence of float
-        Relative to the sum of the squares of the centered features.
+    `products` are the dot products of the rows' features, (n_rows, n_rows), without
+    centering. Penalties are relative to the sum of squares of the centered features.
     """
     root = np.sqrt(weights)[:, None]
     means = products @ weights
@@ -315,18 +297,8 @@ def merged_copies(columns, weights, products):
     """Return one row for all copies of it, with their mean columns and sum of weights.
 
     Otherwise the columns of a row that is left out would be known from its copy.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (n_rows, n_outputs)
-    weights : ndarray of shape (n_rows,)
-    products : list of ndarray of shape (n_rows, n_rows)
-        Dot products of the rows in each part of the features. Rows that are equal in
-        all parts are copies.
-
-    Returns
-    -------
-    columns, weights, products
+    `products` are the dot products of the rows, (n_rows, n_rows), in each part of the
+    features. Copies are equal in all parts.
     """
     gram = sum(products)
     squares = gram.diagonal()
@@ -342,16 +314,8 @@ def merged_copies(columns, weights, products):
 def ridge(parts, columns, weights, penalty):
     """Return the coefficients of each part, and intercepts, for centered columns.
 
-    Solved by conjugate gradients, so that sparse parts stay sparse.
-
-    Parameters
-    ----------
-    parts : list of ndarray or CSR array of shape (n_rows, n_features)
-        Features side by side.
-    columns : ndarray of shape (n_rows, n_outputs)
-    weights : ndarray of shape (n_rows,)
-        Positive, with the sum 1.
-    penalty : float
+    Parts are features side by side, each dense or CSR of shape (n_rows, n_features).
+    Conjugate gradients leave sparse parts sparse.
     """
     ends = np.cumsum([part.shape[1] for part in parts])
 

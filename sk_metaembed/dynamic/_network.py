@@ -24,21 +24,8 @@ TOKENS_PER_TYPE = 4
 class Mixer(nn.Module):
     """Project all sources, weight the projections, and combine them.
 
-    Parameters
-    ----------
-    dims : list of int
-        Dimensions of the sources.
-    projection_dim : int or None
-        None for no projection; the dimensions must then be equal.
-    attention : {"task", "word", "context", "uniform"}
-    gate : {"softmax", "sigmoid"}
-    activation : {"relu", None}
-        Applied to the combined vectors.
-    layer_norm : bool
-        Normalize each projected vector to mean 0 and variance 1 before weighting.
-    mixer : {"standardized", "published"}
-        "standardized" standardizes the sources and, where weights depend on words or
-        their context, has a weight per dimension.
+    `dims` are the dimensions of the sources. The other parameters are those of the
+    estimators, which `BaseDynamicMeta` describes.
     """
 
     def __init__(
@@ -192,12 +179,7 @@ class Mixer(nn.Module):
 
 
 class Standardization(nn.Module):
-    """Subtract the mean of each dimension and divide by its standard deviation.
-
-    Parameters
-    ----------
-    dim : int
-    """
+    """Subtract the mean of each dimension and divide by its standard deviation."""
 
     def __init__(self, dim):
         super().__init__()
@@ -213,19 +195,9 @@ class Standardization(nn.Module):
 
 
 def gate_weights(scores, known, gate):
-    """Return the weights of the sources that know a word.
+    """Return the weights of the sources, like scores (n_rows, n_sources, n_weights).
 
-    Parameters
-    ----------
-    scores : tensor of shape (n_rows, n_sources, n_weights)
-    known : bool tensor of shape (n_rows, n_sources)
-    gate : {"softmax", "sigmoid"}
-        Softmax over the known sources, or a sigmoid of each.
-
-    Returns
-    -------
-    tensor of shape (n_rows, n_sources, n_weights)
-        0 if a source does not know the word, also in rows without any known source.
+    They are 0 if a source does not know the word; `known` is (n_rows, n_sources).
     """
     scores, known = scores.float(), known[:, :, None]
     if gate == "sigmoid":
@@ -237,16 +209,9 @@ def gate_weights(scores, known, gate):
 def _softmax_without_first(scores, known):
     """Return the weights of all sources but the first, whose scores are 0.
 
-    Parameters
-    ----------
-    scores : list of tensor of shape (n_rows, n_weights)
-        The scores of all sources but the first.
-    known : bool tensor of shape (n_rows, n_sources)
-
-    Returns
-    -------
-    list of float32 tensor of shape (n_rows, n_weights)
-        0 if a source does not know the word; any numbers in rows without known source.
+    Scores and weights are lists of (n_rows, n_weights), `known` is (n_rows, n_sources).
+    Weights are 0 if a source does not know the word, and any numbers in rows without
+    known source.
     """
     if not scores:
         return []
@@ -282,14 +247,8 @@ def _orthogonal(module):
 class MixingNet(nn.Module):
     """Networks of trainable sources, the mixer of all sources, and a dropout.
 
-    Parameters
-    ----------
-    dims : list of int
-    embedding_dropout : float
-    sources : PreparedSources
-        Trainable sources; their dimensions are the last ones of `dims`.
-    **mixer
-        The other parameters of `Mixer`.
+    The dimensions of the trainable sources, `PreparedSources`, are the last of `dims`.
+    Further parameters are those of `Mixer`.
     """
 
     def __init__(self, dims, *, embedding_dropout, sources, **mixer):
@@ -314,18 +273,9 @@ class MixingNet(nn.Module):
 class DynamicMetaNet(MixingNet):
     """Mix the sources, encode the sequence, and map it to outputs.
 
-    Parameters
-    ----------
-    dims : list of int
-    n_outputs : int
-    encoder : str
-    encoder_dims, conv_widths, hidden_dims : tuple of int
-    encoder_dropout, head_dropout : float
-    pairs : bool, default=False
-        Whether batches hold pairs, first sides and then second sides, whose vectors u
-        and v are the input [u; v; |u - v|; u * v] of the head.
-    **mixing
-        As for `MixingNet`.
+    With `pairs`, batches hold first sides and then second sides, whose vectors u and v
+    are the input [u; v; |u - v|; u * v] of the head. Further parameters are those of
+    `MixingNet`.
     """
 
     def __init__(
@@ -388,15 +338,9 @@ class WeightedLoss(nn.Module):
     """The mean over the sequences of a batch of their losses times their weights.
 
     Weights have the mean 1 over the data set, and not over each batch: batches have
-    sequences of similar length, and weights that go with the length would cancel.
-
-    Parameters
-    ----------
-    kind : {"cross-entropy", "binary-cross-entropy", "squared-error"}
-        The loss of single labels, of sets of labels, or of numbers.
-    **options
-        In training, keyword arguments of the loss: `label_smoothing` of labels, the
-        share of the target that is spread evenly.
+    sequences of similar length, and weights that go with the length would cancel. Only
+    the loss of training has `options`: `label_smoothing`, the share of the target that
+    is spread evenly.
     """
 
     def __init__(self, kind, **options):

@@ -11,20 +11,10 @@ _TYPES_PER_BATCH = 16_384
 
 
 def predict_rows(net, data, function, dim, *, per_token=False):
-    """Apply a function of batches to all rows, or to all of their tokens.
+    """Return a function of batches for all rows of a `SequenceData`, float32.
 
-    Parameters
-    ----------
-    net : SequenceNet
-    data : SequenceData
-    function : callable
-        Returns a tensor with one row per sequence or pair of a batch, or per token.
-    dim : int
-    per_token : bool, default=False
-
-    Returns
-    -------
-    ndarray of float32, shape (n_rows, dim) or (n_tokens, dim)
+    The function returns a tensor of `dim` columns with one row per sequence or pair, or
+    per token.
     """
     n_rows = int(data.offsets[-1]) if per_token else len(data)
     values = np.zeros((n_rows, dim), dtype=np.float32)
@@ -36,22 +26,11 @@ def predict_rows(net, data, function, dim, *, per_token=False):
 
 
 def run_mixer(net, data, pick, dim):
-    """Apply the mixer to every type, if that is sufficient, otherwise to every token.
+    """Return the mixed vectors (`pick` 0) or weights (1) of a `SequenceData`.
 
-    Parameters
-    ----------
-    net : SequenceNet
-    data : SequenceData
-    pick : {0, 1}
-        0 for the mixed vectors, 1 for the weights.
-    dim : int
-
-    Returns
-    -------
-    values : ndarray of float32, shape (n_rows, dim)
-        Rows are types, tokens or sequences, according to `level`. Types that do not
-        occur are zero.
-    level : {"type", "token", "sequence"}
+    They are float32 (n_rows, dim), and the level of the rows is returned with them:
+    types, if that is sufficient, with zeros for those that do not occur; otherwise
+    tokens or sequences.
     """
 
     def mix(batch):
@@ -72,14 +51,7 @@ def run_mixer(net, data, pick, dim):
 def attention_frame(net, data, names, *, pairs):
     """Return the weight of each source at each token, as a DataFrame.
 
-    Parameters
-    ----------
-    net : SequenceNet
-    data : SequenceData
-    names : list of str
-        The sources.
-    pairs : bool
-        Whether the second half of the sequences are the second sides of pairs.
+    With `pairs`, the second half of the sequences are the second sides of pairs.
     """
     try:
         import pandas as pd

@@ -55,12 +55,9 @@ class SequenceNet(NeuralNet):
     Batches of a held-out part follow, with `infer` and `get_loss`, then the callbacks'
     `on_epoch_end`: scores, learning rates, early stopping.
 
-    Parameters
-    ----------
-    autocast : bool
-        Whether matrix products are computed in bfloat16; weights stay float32.
-    mix_penalty : float
-        Factor of the squared norm of the scalar mix's scores in the training loss.
+    With `autocast`, matrix products are computed in bfloat16; weights stay float32. The
+    squared norm of the scalar mix's scores times `mix_penalty` is added to the training
+    loss.
     """
 
     _default_callbacks: list = []  # `_callbacks` returns all
@@ -166,19 +163,9 @@ def make_net(
 ):
     """Return a net that is not initialized.
 
-    Parameters
-    ----------
-    modules : tuple of two types
-        The torch modules of the network and of its loss.
-    network, criterion : dict
-        The parameters of the network and of the loss.
-    device : torch.device
-    seed : int, default=None
-        Seed of the order of the batches.
-    callbacks : list of callbacks or of pairs (name, callback)
-        Passed by the user.
-    **settings : dict
-        The parameters of `_SETTINGS`.
+    `modules` are the classes of the network and of its loss, and `network` and
+    `criterion` their parameters; `seed` is that of the order of batches, and
+    `callbacks` are the user's. Settings are those of `_SETTINGS`.
     """
     module, loss = modules
     return SequenceNet(
@@ -207,18 +194,8 @@ def make_net(
 def train(net, train_set, valid_set, *, n_epochs, seed, context, task, **options):
     """Initialize a net, train it, and drop what only training needs.
 
-    Parameters
-    ----------
-    net : SequenceNet
-    train_set : SequenceDataset
-    valid_set : SequenceDataset or None
-    n_epochs : int
-    seed : int
-        Seed of the initial weights and of dropout.
-    context, task
-        As for `run_epochs`.
-    **options
-        As for `_callbacks`.
+    `seed` is that of the initial weights and of dropout. `context` and `task` are
+    passed to `run_epochs`, options to `_callbacks`.
     """
     with local_generators(seed):
         with swap_default_generators("cpu"):
@@ -241,18 +218,10 @@ def train(net, train_set, valid_set, *, n_epochs, seed, context, task, **options
 def _callbacks(own, *, score, monitor, n_steps, train_options):
     """Return the (name, skorch callback) pairs of a training run, in their order.
 
-    Parameters
-    ----------
-    own : list of pairs (name, callback)
-        The callbacks that the user passed.
-    score : HeldOutScore or None
-        Records a score of the held-out part.
-    monitor : {"valid_acc", "valid_f1", "valid_loss"} or None
-        What early stopping and the learning rate follow; None without held-out part.
-    n_steps : int or None
-        Number of steps in which the learning rate falls to 0; None if it does not.
-    train_options : dict
-        The options, with defaults filled in.
+    `own` are those that the user passed. `score` and `monitor`, the entry of the
+    history that early stopping and the learning rate follow, are None without held-out
+    part. `n_steps` is the number of steps in which the learning rate falls to 0, or
+    None.
     """
     callbacks = [
         ("epoch_timer", EpochTimer()),
@@ -317,18 +286,11 @@ class StopWhenDiverged(Callback):
 
 
 class HeldOutScore(Callback):
-    """Record a score of the held-out part.
+    """Record a score of the held-out part in the history, by its name.
 
-    skorch's EpochScoring would compute the outputs of the held-out part once more.
-
-    Parameters
-    ----------
-    name : str
-        Name of the score in the history.
-    collect : callable
-        Returns what the score needs of a batch, from outputs, batch and targets.
-    score : callable
-        Returns the score, from the list of what `collect` has returned.
+    `collect` returns what it needs of a batch, from outputs, batch and targets, and
+    `score` computes it from a list of these. skorch's EpochScoring would compute the
+    outputs of the held-out part once more.
     """
 
     def __init__(self, name, collect, score):

@@ -46,25 +46,8 @@ class CharacterBatch(NamedTuple):
 class CharacterSpec:
     """Specification of a character network: small, picklable, without weights.
 
-    Parameters
-    ----------
-    tokens : TokenSequences
-        The training data.
-    char_dim : int
-    filters : tuple of (int, int)
-    dropout : float
-    max_chars : int
-    lowercase : bool
-    lr : float
-
-    Attributes
-    ----------
-    dims, levels : dict of str to int, dict of str to str
-        Dimension and level of the vectors.
-    unseen : ndarray of bool, shape (padding + 1,)
-        Characters that do not occur in the training data.
-    n_truncated_words : int
-        Number of distinct training words longer than `max_chars`.
+    `unseen`, (padding + 1,), are the characters that do not occur in the training data,
+    and `n_truncated_words` the number of its words longer than `max_chars`.
     """
 
     padding = PADDING
@@ -102,22 +85,10 @@ class CharacterSpec:
 
 
 class WordCharacters:
-    """The characters of distinct words.
+    """The characters of distinct words, (n_words, n_chars), padded.
 
-    Parameters
-    ----------
-    ids : ndarray of int, shape (n_words, n_chars)
-        With a mark before and after each word, padded.
-    lengths : ndarray of int, shape (n_words,)
-        Including the marks.
-    codes : ndarray of int, default=None
-        The word of each token, if words are not the types of the tokens.
-
-    Attributes
-    ----------
-    codes : ndarray of int or None
-    known : dict of str to ndarray of bool
-        Which words have characters.
+    There is a mark before and after each word, which `lengths` include. `codes` has the
+    word of each token, if words are not the types of the tokens.
     """
 
     def __init__(self, ids, lengths, codes=None):

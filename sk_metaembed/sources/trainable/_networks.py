@@ -7,12 +7,7 @@ from ..._training._random import dropout
 
 
 class TokenNetwork(nn.Module):
-    """A table of vectors.
-
-    Parameters
-    ----------
-    n_rows, dim : int
-    """
+    """A table of vectors."""
 
     takes_generator = True  # does not draw from torch's default generators
 

@@ -11,20 +11,7 @@ from ._tokens import TableSpec, TokenRows
 
 
 class PositionSpec(TableSpec):
-    """Specification of a table of positions: small, picklable, without weights.
-
-    Parameters
-    ----------
-    tokens : TokenSequences
-        The training data.
-    dim : int
-    lr : float
-
-    Attributes
-    ----------
-    n_rows : int
-        The length of the longest sequence.
-    """
+    """Specification of a table of the positions in the training data."""
 
     def __init__(self, tokens, dim, lr):
         super().__init__("position", dim, lr)

@@ -23,19 +23,8 @@ class TokenBatch(NamedTuple):
 class TableSpec:
     """Specification of a table of vectors: small, picklable, without weights.
 
-    Subclasses have ``n_rows``, the number of vectors, and ``pieces(tokens)``.
-
-    Parameters
-    ----------
-    kind : str
-        What has a vector.
-    dim : int
-    lr : float
-
-    Attributes
-    ----------
-    dims, levels : dict of str to int, dict of str to str
-        Dimension and level of the vectors.
+    Subclasses have ``n_rows``, the number of vectors, and ``pieces(tokens)``. `kind`
+    says what has a vector.
     """
 
     is_table = True
@@ -51,22 +40,7 @@ class TableSpec:
 
 
 class TokenSpec(TableSpec):
-    """Specification of a table of tokens or n-grams.
-
-    Parameters
-    ----------
-    tokens : TokenSequences
-        The training data.
-    dim : int
-    ngram : int
-    min_count : int
-    lr : float
-
-    Attributes
-    ----------
-    ngrams : Ngrams
-        The tokens that have a vector; for `ngram` of 2 or more, the n-grams.
-    """
+    """Specification of a table of the tokens or n-grams of the training data."""
 
     def __init__(self, tokens, dim, ngram, min_count, lr):
         super().__init__("token", dim, lr)
@@ -93,18 +67,8 @@ class TokenSpec(TableSpec):
 class TokenRows:
     """The rows of tokens in the table of vectors.
 
-    Parameters
-    ----------
-    rows : ndarray of int, shape (n_types,)
-        The row of each type, -1 without one.
-    codes : ndarray of int, shape (n_tokens,), default=None
-        The type of each token, if types are not those of the tokens.
-
-    Attributes
-    ----------
-    codes : ndarray of int or None
-    known : dict of str to ndarray of bool
-        Which types have a row.
+    `rows`, (n_types,), has the row of each type, -1 without one, and `codes` the type
+    of each token, if types are not those of the tokens.
     """
 
     def __init__(self, rows, codes=None):

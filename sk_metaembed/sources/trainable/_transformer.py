@@ -32,17 +32,10 @@ class PieceBatch(NamedTuple):
 
 
 class SentencePieces:
-    """The windows of all sentences.
+    """The windows of all sentences, of `limit` pieces at most if it is not None.
 
-    Parameters
-    ----------
-    source : TransformerEmbedding
-        Its model and its options are resolved.
-    tokens : TokenSequences
-    limit : int or None
-        Maximum number of pieces per window.
-    truncate : bool
-        Whether longer sentences are cut.
+    The model and the options of `source`, a TransformerEmbedding, are resolved. With
+    `truncate`, longer sentences are cut.
     """
 
     def __init__(self, source, tokens, limit, truncate):
@@ -75,14 +68,7 @@ class SentencePieces:
         self.known["token"][self._windows.words] = True
 
     def batch(self, rows, send):
-        """Return the `PieceBatch` of some sentences.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-        send : callable
-            Converts an array to a tensor on the device.
-        """
+        """Return the `PieceBatch` of some sentences; `send` makes tensors of arrays."""
         numbers, bounds = gather_index(self._firsts, rows)
         windows = self._windows.take(numbers)
         owners, n_rows = np.repeat(np.arange(len(rows)), np.diff(bounds)), len(rows)
@@ -110,19 +96,8 @@ def _joined(parts):
 class TransformerSpec:
     """How a transformer is trained; has no weights, and can be pickled.
 
-    Parameters
-    ----------
-    source : TransformerEmbedding
-        Its model and its options are resolved.
-    n_layers : int or "all"
-    lr : float
-
-    Attributes
-    ----------
-    dims : dict of str to int
-        Dimension of the vectors of each layer and output, by its name.
-    levels : dict of str to str
-        "token" or "sequence", by the same names.
+    The model and the options of `source`, a TransformerEmbedding, are resolved. `dims`
+    and `levels` have an entry for each layer and output, by its name.
     """
 
     def __init__(self, source, n_layers, lr):
