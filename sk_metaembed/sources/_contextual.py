@@ -84,10 +84,7 @@ class ContextualEmbedding(BaseEmbedding):
 class NetworkModel(Handle):
     """A model that computes with torch.
 
-    Attributes
-    ----------
-    lock : RLock
-        Held while tokenizer or network run: neither is thread-safe.
+    Its `lock` is held while tokenizer or network run: neither is thread-safe.
     """
 
     def __init__(self, spec):
@@ -142,47 +139,11 @@ def sentence_blocks(cache, rows, compute, *, slice_tokens):
     compute : callable
         From a list of sentences to a list of ``(values, known)``, one per kind, of
         shapes (n_rows, dim) and (n_rows,). Rows are the tokens of all sentences, one
-        sentence after the other, or at the sequence level the sentences.
+        sentence after the other, or at the sequence level the sentences. Values that
+        are not finite raise ValueError.
     slice_tokens : int
         Maximum number of tokens per call of `compute`. The sentences of a slice are of
         similar length.
-
-    Returns
-    -------
-    list of Block
-        With float32 values, and zeros in unknown rows. With a cache of float16,
-        computed values are rounded like stored ones.
-
-    Raises
-    ------
-    ValueError
-        If `compute` returns values that are not finite.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from sk_metaembed import Tokenizer
-    >>> from sk_metaembed.sources._sentences import (
-    ...     SentenceRows, VectorKind, distinct_sentences
-    ... )
-    >>> from sk_metaembed.sources._cache import SentenceCache
-    >>> def lengths(sentences):
-    ...     print(sentences)
-    ...     values = np.array([[len(w)] for words in sentences for w in words])
-    ...     return [(values, np.ones(len(values), bool))]
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> kinds = [VectorKind("length", 1)]
-    >>> with SentenceCache(folder.name, "model 1") as cache:
-    ...     for texts in (["to be"], ["not", "to be"]):
-    ...         tokens = Tokenizer().transform(texts)
-    ...         rows = SentenceRows(tokens, *distinct_sentences(tokens), kinds)
-    ...         blocks = sentence_blocks(cache, rows, lengths, slice_tokens=100)
-    [('to', 'be')]
-    [('not',)]
-    >>> blocks[0].values.ravel()
-    array([3., 2., 2.], dtype=float32)
-    >>> folder.cleanup()
     """
     budget = min(slice_tokens, max(1, _SLICE_BYTES // rows.bytes_per_token))
     missing = np.arange(len(rows.sentences))
@@ -272,22 +233,10 @@ def _slices(rows, numbers, budget):
 def token_batches(lengths, budget, policy="any", *, most_rows=None):
     """Return batches of row numbers, longest rows first.
 
-    Parameters
-    ----------
-    lengths : array-like of int, shape (n_rows,)
-    budget : int
-        Tokens per batch, padding included. A longer row is a batch of its own.
-    policy : {"any", "alike", "none"}, default="any"
-        Which rows may share a batch: any, rows of equal length, or none.
-    most_rows : int, default=None
-        Maximum number of rows per batch, None for no limit.
+    The tokens of a batch, padding included, are at most `budget`; a longer row is a
+    batch of its own. By the policy, any rows may share a batch, or rows "alike" in
+    length, or none.
 
-    Returns
-    -------
-    list of ndarray of int
-
-    Examples
-    --------
     >>> [batch.tolist() for batch in token_batches([2, 9, 3, 2, 2], 6)]
     [[1], [2, 0], [3, 4]]
     """
@@ -306,33 +255,15 @@ def token_batches(lengths, budget, policy="any", *, most_rows=None):
 
 
 class BatchRunner:
-    """Run batches, and continue with smaller ones if GPU memory runs out.
-
-    Parameters
-    ----------
-    budget : int
-        Tokens per batch. Reduced for all later batches if memory runs out.
-    most_rows : int, default=None
-        See `token_batches`.
-    """
+    """Run batches, and continue with smaller ones if GPU memory runs out."""
 
     def __init__(self, budget, *, most_rows=None):
         self.budget, self._most_rows = budget, most_rows
 
     def run(self, lengths, forward, policy="any"):
-        """Call ``forward(rows)`` with batches of row numbers, each row once.
+        """Call ``forward(rows)`` with the `token_batches` of rows, each row once.
 
-        Parameters
-        ----------
-        lengths : array-like of int, shape (n_rows,)
-        forward : callable
-        policy : {"any", "alike", "none"}, default="any"
-            As for `token_batches`.
-
-        Raises
-        ------
-        MemoryError
-            If a single row does not fit into memory.
+        Raises MemoryError if a single row does not fit into memory.
         """
         import torch
 

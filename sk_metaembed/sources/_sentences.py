@@ -20,18 +20,11 @@ class OriginalText:
     """A text before tokenization, and the spans of its tokens.
 
     Its length is the number of tokens, or of whitespace-separated words if only vectors
-    of the whole text are needed.
-
-    Parameters
-    ----------
-    text : str
-    span_bytes : bytes, default=None
-        Spans of the tokens, int32 (n_tokens, 2), -1 for tokens that are not in the
-        text. None if no token vectors are needed.
+    of the whole text are needed: `span_bytes` are None then.
     """
 
     text: str
-    span_bytes: bytes | None = None
+    span_bytes: bytes | None = None  # int32 (n_tokens, 2), -1 for tokens not in it
 
     @cached_property
     def spans(self):
@@ -80,24 +73,10 @@ def equal_sequences(tokens, *, merge_equal=True):
 
 
 def distinct_texts(tokens, *, per_token, per_text, merge_equal=True):
-    """Return the sequences of each distinct text, and the texts.
+    """Return the sequences of each distinct text, and the texts, as OriginalText.
 
-    Parameters
-    ----------
-    tokens : TokenSequences
-        With original texts.
-    per_token, per_text : bool
-        Whether vectors of tokens, and of whole texts, are needed.
-    merge_equal : bool, default=True
-        Whether equal texts are returned once.
-
-    Returns
-    -------
-    groups : list of list of int
-        The sequences of each text.
-    sentences : list of OriginalText
-        In first-seen order, without empty ones: texts without tokens or, if `per_text`,
-        texts of whitespace only.
+    In first-seen order, for vectors of tokens (`per_token`) or of whole texts. Without
+    empty ones: texts without tokens or, if `per_text`, texts of whitespace only.
     """
     groups = {}
     for i, (start, stop) in enumerate(pairwise(tokens.offsets.tolist())):
@@ -136,21 +115,11 @@ def nonempty_texts(tokens):
 
 
 def overlapping(spans, pieces):
-    """Return which pieces of a text overlap which tokens, token by token.
+    """Return which pieces of a text overlap which tokens, two arrays (n_overlaps,).
 
-    Parameters
-    ----------
-    spans : ndarray of int, shape (n_tokens, 2)
-        Negative for tokens that are not in the text.
-    pieces : ndarray of int, shape (n_pieces, 2)
-        The spans of the pieces, in the order of the text.
+    `spans` (n_tokens, 2) are negative for tokens that are not in the text, and `pieces`
+    (n_pieces, 2) in its order.
 
-    Returns
-    -------
-    pieces, tokens : ndarray of int64, shape (n_overlaps,)
-
-    Examples
-    --------
     >>> spans, pieces = np.array([[0, 3], [3, 5]]), np.array([[0, 2], [2, 4], [4, 5]])
     >>> [indices.tolist() for indices in overlapping(spans, pieces)]
     [[0, 1, 1, 2], [0, 0, 1, 1]]
@@ -167,21 +136,11 @@ def overlapping(spans, pieces):
 
 
 class VectorKind(NamedTuple):
-    """A kind of vector that a source returns for each sentence, such as a layer's.
+    """A kind of vector that a source returns for each sentence, such as a layer's."""
 
-    Parameters
-    ----------
-    name : str
-        Part of the key in the cache: a kind must always have the same name.
-    dim : int
-        Length of a vector.
-    level : {"token", "sequence"}, default="token"
-        Whether there is one vector per token or one per sentence.
-    """
-
-    name: str
+    name: str  # part of the key in the cache
     dim: int
-    level: str = "token"
+    level: str = "token"  # or "sequence": one vector per sentence
 
 
 class SentenceRows:
@@ -190,23 +149,12 @@ class SentenceRows:
     Parameters
     ----------
     tokens : TokenSequences
-    groups : list of list of int
-        The sequences of each sentence.
-    sentences : list of tuple of str, or of OriginalText
-        Without empty ones; from `distinct_sentences` or `distinct_texts`.
+    groups, sentences : list
+        From `distinct_sentences` or `distinct_texts`.
     kinds : list of VectorKind
         The kinds of vectors to store.
     memory_limit : int, default=None
         Number of bytes above which token-level vectors are stored in temporary files.
-
-    Attributes
-    ----------
-    sizes : ndarray of int, shape (n_sentences,)
-        Number of tokens of each sentence.
-    bytes_per_token : int
-        Size of the vectors of all kinds.
-    results : list of (values, known)
-        One per kind; rows that were not filled are zeros and not known.
     """
 
     def __init__(self, tokens, groups, sentences, kinds, *, memory_limit=None):
@@ -219,6 +167,7 @@ class SentenceRows:
         dim = sum(kind.dim for kind in kinds if kind.level == "token")
         size = 4 * dim * tokens.n_tokens
         spills = memory_limit is not None and size > memory_limit
+        # (values, known) per kind; rows that are not filled are zeros and not known.
         self.results = [self._empty(kind, tokens, spills) for kind in kinds]
 
     def _empty(self, kind, tokens, spills):
@@ -250,11 +199,7 @@ class SentenceRows:
     def scatter(self, numbers, arrays):
         """Write the vectors of some sentences to all rows where they occur.
 
-        Parameters
-        ----------
-        numbers : ndarray of int, shape (n,)
-        arrays : list of (values, known)
-            One per kind, with the rows of these sentences one after the other.
+        `arrays` are (values, known) per kind, the sentences one after the other.
         """
         places, _ = gather_index(self._group_offsets, numbers)
         sequences = self._sequences[places]

@@ -19,12 +19,8 @@ _LAST = 5  # steps whose mean loss is compared with the threshold
 def pair_loss(vectors, labels):
     """Return the mean squared error of cosines, over the pairs of a batch.
 
-    Parameters
-    ----------
-    vectors : tensor of shape (n, dim)
-    labels : tensor of shape (n,)
-        The cosine of equal labels should be 1, of others 0. Both kinds of pairs
-        have half of the weight; if there is only one kind, it has all.
+    The cosine of vectors (n, dim) with equal labels (n,) should be 1, of others 0. Both
+    kinds of pairs have half of the weight; if there is only one kind, it has all.
     """
     unit = normalize(vectors, dim=1)
     first, second = torch.triu_indices(len(unit), len(unit), 1, device=unit.device)
@@ -42,13 +38,6 @@ def balanced_batches(labels, batch_size, rng):
 
     Classes that do not fit with two rows each take turns. Each class yields all its
     rows before it repeats one.
-
-    Parameters
-    ----------
-    labels : ndarray of int, shape (n,)
-    batch_size : int
-        At least 4.
-    rng : RandomState
     """
     if len(labels) <= batch_size:
         while True:
@@ -75,21 +64,9 @@ def train_contrastively(
 ):
     """Train a `TrainableModule` in place, and return the loss of each step.
 
-    Parameters
-    ----------
-    module : TrainableModule
-        Has one output at the sequence level, and is on its device.
-    pieces : SentencePieces
-    rows : ndarray of int, shape (n,)
-        Sequences with pieces.
-    labels : ndarray of int, shape (n,)
-        The classes of the sequences.
-    n_steps : int
-    lr : float
-    batch_size : int
-    tol : float
-        Training stops once the mean loss of the last steps is below it.
-    rng : RandomState
+    It has one output at the sequence level. `rows` are sequences with pieces, and
+    `labels` their classes. Training stops once the mean loss of the last steps is below
+    `tol`.
     """
     device = next(module.parameters()).device
     # Half of a small model's weights, few of which occur in the texts.

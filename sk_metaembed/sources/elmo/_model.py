@@ -23,17 +23,7 @@ class ElmoSpec(NamedTuple):
 class ElmoModel(NetworkModel, keep=2):
     """A model from files, shared by all sources of a process that use it.
 
-    Parameters
-    ----------
-    spec : ElmoSpec
-    paths : tuple of Path
-        The options and weights files.
-
-    Attributes
-    ----------
-    options : ElmoOptions
-    fingerprint : str
-        Digest of weights, options and precision.
+    Its fingerprint is a digest of weights, options and precision.
     """
 
     _kind, _Spec = "ELMo model", ElmoSpec

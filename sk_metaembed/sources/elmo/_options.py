@@ -12,24 +12,7 @@ N_CHARACTERS = 261
 
 
 class ElmoOptions(NamedTuple):
-    """Shapes and options of a bidirectional language model.
-
-    Parameters
-    ----------
-    projection_dim, cell_dim, n_layers : int
-        Sizes and number of the LSTM layers, per direction.
-    cell_clip, proj_clip : float or None
-        Maximum absolute value of cells and of projections; None for no limit.
-    skip_connections : bool
-        Whether layers after the first add their input to their output.
-    char_dim, max_characters : int
-        Dimension of a character; maximum number of characters per word, including its
-        two marks.
-    filters : tuple of (width, number)
-    n_highway : int
-    activation : {"relu", "tanh"}
-        Activation of the filters.
-    """
+    """Shapes and options of a network; `ElmoLanguageModel` documents them."""
 
     projection_dim: int = 128
     cell_dim: int = 512
@@ -55,20 +38,11 @@ _REQUIRED = object()
 
 
 class _Option(NamedTuple):
-    """An option in files and in `architecture`.
+    """An option in files and in `architecture`."""
 
-    Parameters
-    ----------
-    path : str
-        Its keys in options.json of AllenNLP and bilm-tf, joined by dots.
-    constraints : list
-    default : object
-        The value of an option that a file lacks.
-    """
-
-    path: str
+    path: str  # its keys in options.json of AllenNLP and bilm-tf, joined by dots
     constraints: list
-    default: object = _REQUIRED
+    default: object = _REQUIRED  # the value of an option that a file lacks
 
 
 _OPTIONS = {

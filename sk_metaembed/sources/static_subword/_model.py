@@ -43,43 +43,18 @@ _VERSION = 2
 
 
 class StaticSpec(NamedTuple):
-    """Identity of a model.
+    """The options with which a model is read."""
 
-    Attributes
-    ----------
-    model : str
-        A folder, or a name on the Hugging Face hub.
-    revision : str or None
-        Revision on the hub.
-    dim : int or None
-        Number of leading dimensions to use.
-    task : str or None
-        Selects the modules of a Router.
-    """
-
-    model: str
+    model: str  # a folder, or a name on the Hugging Face hub
     revision: str | None = None
-    dim: int | None = None
-    task: str | None = None
+    dim: int | None = None  # of leading dimensions to use
+    task: str | None = None  # selects the modules of a Router
 
 
 class StaticModel(Handle, keep=2):
     """A table of pieces or words, its tokenizer, and the modules behind it.
 
-    Parameters
-    ----------
-    spec : StaticSpec
-    files : StaticFiles
-
-    Attributes
-    ----------
-    fingerprint : str
-        Digest of the files and the options of the spec.
-    dim : int
-        Number of dimensions of the vectors of words.
-    text_dim : int
-        Number of dimensions of the vectors of texts.
-    settings : EncoderSettings
+    Vectors of words have `dim` dimensions, and those of texts `text_dim`.
     """
 
     _kind, _Spec = "static model", StaticSpec
@@ -304,12 +279,7 @@ _OPTIONS = "loaded.json"
 
 
 class StaticContent:
-    """The files of a static model, which pickles and saved files contain.
-
-    Parameters
-    ----------
-    files : dict of str to bytes
-    """
+    """The files of a static model by name, which pickles and saved files contain."""
 
     def __init__(self, files):
         self.files = files
@@ -346,12 +316,6 @@ class LoadedStaticModel(LoadedHandle, StaticModel, keep=2):
     """A static model that the user has loaded, as it was at that time.
 
     Pickles and saved files contain its files.
-
-    Parameters
-    ----------
-    content : StaticContent
-    dim : int or None
-        See `StaticSpec`.
     """
 
     _kind = "loaded static model"

@@ -41,31 +41,15 @@ _TABLES = ("embeddings", "embedding.weight", "emb_layer.weight")
 
 
 class StaticFiles(NamedTuple):
-    """Files of a model, and the options of its library.
-
-    Attributes
-    ----------
-    root : Path
-    weights : Path
-    tokenizer : Path
-    table : str
-        Name of the tensor with the vectors.
-    others : tuple of Path
-        The other files that were read.
-    library : {"model2vec", "sentence-transformers"}
-        Whose files these are.
-    modules : SentenceModules
-        How pieces are pooled, and what follows.
-    settings : EncoderSettings
-    """
+    """Files of a model, and the options of its library."""
 
     root: Path
     weights: Path
     tokenizer: Path
-    table: str
-    others: tuple
-    library: str
-    modules: SentenceModules
+    table: str  # name of the tensor with the vectors
+    others: tuple  # the other files that were read
+    library: str  # "model2vec" or "sentence-transformers"
+    modules: SentenceModules  # how pieces are pooled, and what follows
     settings: EncoderSettings = EncoderSettings()
 
     @property

@@ -54,17 +54,8 @@ class WordPieces:
     """Split each distinct word of texts once, and remember its pieces.
 
     Words are separated by ASCII spaces and, if the tokenizer isolates it, punctuation.
-    Words with other characters than letters and digits are split further by the
-    tokenizer.
-
-    Parameters
-    ----------
-    tokenizer : tokenizers.Tokenizer
-    rule : WordRule
-        One that reads texts by character. The tokenizer reads texts that contain an
-        added token as a whole.
-    read : callable
-        Returns the lists of ids of a list of texts.
+    The rule reads texts by character, and `read` returns the lists of ids of words and
+    of texts that contain an added token.
     """
 
     def __init__(self, tokenizer, rule, read):
@@ -125,10 +116,6 @@ _SECONDS_PER_CHARACTER = 2e-7  # for a character, in tokenizers
 
 class PieceTokenizer:
     """A tokenizer of a tokenizer.json.
-
-    Parameters
-    ----------
-    path : Path
 
     Attributes
     ----------

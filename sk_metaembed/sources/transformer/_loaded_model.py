@@ -38,13 +38,7 @@ class LoadedPair:
 
     After a model of transformers has returned hidden states, it has hooks that cannot
     be pickled. The pickle therefore contains its class, configuration and weights.
-
-    Parameters
-    ----------
-    module : torch Module
-    tokenizer : transformers tokenizer
-    encoder : dict of str to bytes, default=None
-        Files of the modules that a sentence encoder has after the transformer.
+    `encoder` are the files of the modules that a sentence encoder has, bytes by name.
     """
 
     def __init__(self, module, tokenizer, encoder=None):
@@ -65,13 +59,7 @@ class LoadedPair:
         return f"LoadedPair({names})"
 
     def files(self):
-        """Return the content of a bundle's files by name, without code.
-
-        Raises
-        ------
-        TypeError
-            If the model's class does not belong to transformers.
-        """
+        """Return the content of a bundle's files by name, without code."""
         import transformers
         from safetensors.torch import save
 
@@ -217,11 +205,7 @@ def check_pair(model):
 class LoadedModel(LoadedHandle, Transformer, keep=0):
     """A model and a tokenizer that the user has loaded, on their current device.
 
-    Pickles, copies and saved files contain the weights.
-
-    Parameters
-    ----------
-    portable : LoadedPair
+    Pickles, copies and saved files contain the weights, as a LoadedPair.
     """
 
     _kind = "loaded model"

@@ -50,22 +50,12 @@ class ModelSpec(NamedTuple):
 class Transformer(NetworkModel):
     """A transformer with its tokenizer, from files or loaded by the user.
 
-    Attributes
-    ----------
-    tokenizer : transformers tokenizer
-    config : transformers config
-    fingerprint : str
-        Digest of weights, modules, configuration, tokenizer and precision.
-    dtype : str
-        Name of the precision of the network.
-    has_modules : bool
-        Whether it is a sentence encoder, with `modules`.
-    settings : EncoderSettings
-        The encoder's prompts and dimensions.
+    Its fingerprint is a digest of weights, modules, configuration, tokenizer and
+    precision.
     """
 
-    has_modules = False
-    settings = EncoderSettings()
+    has_modules = False  # whether it is a sentence encoder
+    settings = EncoderSettings()  # of a sentence encoder
 
     def __init__(self, spec, tokenizer, config):
         super().__init__(spec)
@@ -116,14 +106,7 @@ class Transformer(NetworkModel):
 class TransformerModel(Transformer, keep=2):
     """A transformer from files, shared by all sources with the same options.
 
-    Parameters
-    ----------
-    spec : ModelSpec
-    root : Path
-    encoder : tuple or None
-        The result of `find_encoder`.
-    paths : list of Path
-        The result of `model_files`.
+    `encoder` is the result of `find_encoder`, and `paths` those of `model_files`.
     """
 
     _kind, _Spec = "transformer", ModelSpec
