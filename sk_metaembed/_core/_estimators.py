@@ -7,7 +7,7 @@ from functools import wraps
 from numbers import Integral, Real
 from typing import Any, Self
 
-from ._sklearn import BaseComposition, Method
+from ._sklearn import BaseComposition, Method, _fit_context
 
 
 def is_integer(value):
@@ -62,14 +62,15 @@ class NamedEstimatorsMixin(BaseComposition):
         return self._set_params(self._named_estimators, **params)
 
 
-def rollback_on_error(fit: Method) -> Method:
-    """Decorate a `fit` that restores the estimator's attributes on any exception.
+def fit_context(fit: Method) -> Method:
+    """Decorate a `fit`: validate the parameters, and restore attributes if it fails.
 
     Ctrl-C counts. After a failed refit the estimator is as fitted before; after a
     failed first fit it is unfitted. The attributes must be replaced, not changed in
     place.
     """
 
+    @_fit_context(prefer_skip_nested_validation=False)
     @wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
@@ -80,7 +81,7 @@ def rollback_on_error(fit: Method) -> Method:
             vars(self).update(before)
             raise
 
-    return wrapper  # type: ignore[return-value]
+    return wrapper
 
 
 @contextmanager

@@ -64,7 +64,6 @@ except ModuleNotFoundError:  # before 1.9
 Method = TypeVar("Method", bound=Callable[..., Any])
 # scikit-learn does not annotate these decorators: type checkers would treat the
 # decorated methods as Any.
-fit_context: Callable[..., Callable[[Method], Method]] = _fit_context
 available_if: Callable[..., Callable[[Method], Method]] = _available_if
 with_callbacks: Callable[[Method], Method] = _with_callbacks
 

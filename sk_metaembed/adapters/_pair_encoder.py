@@ -11,14 +11,14 @@ from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
-from .._core._estimators import rollback_on_error
+from .._core._estimators import fit_context
 from .._core._frames import (
     check_same_names,
     column_names,
     plain_container,
     record_names,
 )
-from .._core._sklearn import HasMethods, fit_context
+from .._core._sklearn import HasMethods
 from .._core._typing import Container, Names
 from ..sequences import (
     EmbeddedSequences,
@@ -137,8 +137,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         self.features = features
         self.missing = missing
 
-    @fit_context(prefer_skip_nested_validation=False)
-    @rollback_on_error
+    @fit_context
     def fit(self, X: Any, y: object = None) -> Self:
         """Fit a clone of the encoder on both sides, as one corpus.
 
@@ -159,8 +158,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         self._record_output(self.encoder_.transform(cells[:2]), len(cells[:2]))
         return self
 
-    @fit_context(prefer_skip_nested_validation=False)
-    @rollback_on_error
+    @fit_context
     def fit_transform(self, X: Any, y: object = None) -> Any:
         """Fit a clone of the encoder on both sides, and encode them.
 

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._estimators import rollback_on_error
+from .._core._estimators import fit_context
 from .._core._sample_weights import check_sample_weight, fit_model
-from .._core._sklearn import NATURAL, HasMethods, StrOptions, available_if, fit_context
+from .._core._sklearn import NATURAL, HasMethods, StrOptions, available_if
 from .._core._typing import Tags
 from .._targets import (
     check_predictor,
@@ -127,8 +127,7 @@ class TokenClassifier(
         self.window = window
         self.scheme = scheme
 
-    @fit_context(prefer_skip_nested_validation=False)
-    @rollback_on_error
+    @fit_context
     def fit(
         self, X: EmbeddedSequences, y: Tags, sample_weight: ArrayLike | None = None
     ) -> Self:

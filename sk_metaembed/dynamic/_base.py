@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._errors import prefix_input_errors, short_repr
 from .._core._estimators import (
     NamedEstimatorsMixin,
+    fit_context,
     fit_task,
     is_integer,
-    rollback_on_error,
 )
 from .._core._sample_weights import check_sample_weight, relative_weights
 from .._core._sklearn import (
@@ -33,7 +33,6 @@ from .._core._sklearn import (
     InvalidParameterError,
     StrOptions,
     VisualBlock,
-    fit_context,
     validate_parameter_constraints,
     with_callbacks,
 )
@@ -354,8 +353,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         self.random_state = random_state
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=False)
-    @rollback_on_error
+    @fit_context
     @with_callbacks
     def fit(
         self,

@@ -11,7 +11,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
-from .._core._estimators import rollback_on_error
+from .._core._estimators import fit_context
 from .._core._inherited_docs import inherit_docs
 from .._core._sklearn import StrOptions
 from .._core._typing import RandomState
@@ -177,7 +177,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         )
         self.output = output
 
-    @rollback_on_error
+    @fit_context
     def fit_transform(
         self,
         X: Input,

@@ -12,8 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._estimators import rollback_on_error
-from .._core._sklearn import fit_context
+from .._core._estimators import fit_context
 from .._core._typing import Names
 from ..sequences import (
     Block,
@@ -57,8 +56,7 @@ class BlocksTransformer(
     def _set_out(self, outputs):
         """Set the attributes that describe the output; none by default."""
 
-    @fit_context(prefer_skip_nested_validation=True)
-    @rollback_on_error
+    @fit_context
     def fit(self, X: EmbeddedSequences, y: object = None) -> Self:
         """Learn from the training data.
 
@@ -88,8 +86,7 @@ class BlocksTransformer(
         self._set_out(self._outputs([block.take(slice(0)) for block in blocks]))
         return self
 
-    @fit_context(prefer_skip_nested_validation=True)
-    @rollback_on_error
+    @fit_context
     def fit_transform(
         self, X: EmbeddedSequences, y: object = None
     ) -> EmbeddedSequences:

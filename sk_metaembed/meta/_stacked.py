@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import row_norms
 from .._core._errors import short_repr
-from .._core._estimators import NamedEstimatorsMixin, rollback_on_error
+from .._core._estimators import NamedEstimatorsMixin, fit_context
 from .._core._inherited_docs import inherit_docs
-from .._core._sklearn import HasMethods, available_if, fit_context
+from .._core._sklearn import HasMethods, available_if
 from .._core._typing import Names
 from .._pipelines import reads_texts
 from .._stacking import WeightedSumMixin
@@ -155,8 +155,7 @@ class _BaseStacked(
         self.n_jobs = n_jobs
 
     # The estimators validate their own parameters.
-    @fit_context(prefer_skip_nested_validation=False)
-    @rollback_on_error
+    @fit_context
     def fit(
         self,
         X: Input,
@@ -188,8 +187,7 @@ class _BaseStacked(
         self._fit(X, y, sample_weight, groups)
         return self
 
-    @fit_context(prefer_skip_nested_validation=False)
-    @rollback_on_error
+    @fit_context
     def fit_transform(
         self,
         X: Input,

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._core._arrays import chunks
 from .._core._errors import NamedErrorsMixin
-from .._core._estimators import rollback_on_error
-from .._core._sklearn import COUNT, fit_context
+from .._core._estimators import fit_context
+from .._core._sklearn import COUNT
 
 _LEAST_RATIO = 1e-5  # of singular values in float32, which has noise of 1e-7
 
@@ -170,8 +170,7 @@ class CommonComponentRemoval(
         self.weighted = weighted
         self.center = center
 
-    @fit_context(prefer_skip_nested_validation=True)
-    @rollback_on_error
+    @fit_context
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the common directions.
 

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import infinite_rows
 from .._core._errors import short_repr
-from .._core._estimators import is_real, rollback_on_error
-from .._core._sklearn import COUNT, POSITIVE, StrOptions, fit_context
+from .._core._estimators import fit_context, is_real
+from .._core._sklearn import COUNT, POSITIVE, StrOptions
 from .._core._typing import Names
 from ..sequences import Block, EmbeddedInputMixin, EmbeddedSequences
 from ..sequences._api import block_dims, check_embedded, look_up
@@ -226,8 +226,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         self.sif_a = sif_a
         self.add_indicator = add_indicator
 
-    @fit_context(prefer_skip_nested_validation=True)
-    @rollback_on_error
+    @fit_context
     def fit(self, X: EmbeddedSequences, y: object = None) -> Self:
         """Learn the names and dimensions of blocks, and weights of words.
 

@@ -13,8 +13,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from .._core._estimators import fit_context
 from .._core._frames import as_list
-from .._core._sklearn import StrOptions, fit_context
+from .._core._sklearn import StrOptions
 from .._core._typing import Names, Texts
 from ._characters import run_rule
 from ._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
@@ -154,7 +155,7 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         self.normalize = normalize
         self.missing = missing
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_context
     def fit(self, X: Texts, y: object = None) -> Self:
         """Check the parameters and the input; `transform` works without it.
 

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks, normalize_rows
 from .._core._errors import plural, short_repr
-from .._core._estimators import rollback_on_error
-from .._core._sklearn import StrOptions, fit_context
+from .._core._estimators import fit_context
+from .._core._sklearn import StrOptions
 from .._core._typing import Names, Texts
 from .._io._temp_memmap import is_temp_memmap, memmap_zeros
 from ..sequences import Block, EmbeddedSequences, SequencesOutputMixin, check_tokens
@@ -219,8 +219,7 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         )
 
     # Estimators inside of a source validate their own parameters.
-    @fit_context(prefer_skip_nested_validation=False)
-    @rollback_on_error
+    @fit_context
     def fit(self, X: Texts, y: object = None) -> Self:
         """Fit the source on the training data.
 
@@ -244,8 +243,7 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         self.n_missing_ = count_missing(tokens)
         return self
 
-    @fit_context(prefer_skip_nested_validation=False)
-    @rollback_on_error
+    @fit_context
     def fit_transform(self, X: Texts, y: object = None) -> EmbeddedSequences:
         """Fit the source and embed the training data, computing the vectors once.
 

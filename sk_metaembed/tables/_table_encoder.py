@@ -15,14 +15,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._errors import plural
-from .._core._estimators import fit_task, part_tasks, rollback_on_error
+from .._core._estimators import fit_context, fit_task, part_tasks
 from .._core._frames import plain_container, record_names, unique_names
 from .._core._sample_weights import check_sample_weight
 from .._core._sklearn import (
     COUNT,
     CallbackSupportMixin,
     StrOptions,
-    fit_context,
     get_output_config,
     with_callbacks,
 )
@@ -229,8 +228,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         self.fit_transform(X, y, sample_weight, groups)
         return self
 
-    @fit_context(prefer_skip_nested_validation=True)
-    @rollback_on_error
+    @fit_context
     @with_callbacks
     def fit_transform(
         self,

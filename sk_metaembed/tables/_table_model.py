@@ -20,13 +20,13 @@ from threadpoolctl import ThreadpoolController
 
 from .._core._errors import NamedErrorsMixin, plural
 from .._core._estimators import (
+    fit_context,
     fit_task,
     part_tasks,
-    rollback_on_error,
 )
 from .._core._inherited_docs import inherit_docs
 from .._core._optional import progress_bar
-from .._core._sklearn import CallbackSupportMixin, fit_context, with_callbacks
+from .._core._sklearn import CallbackSupportMixin, with_callbacks
 from .._stacking import WeightedSumMixin
 from .._targets import (
     TargetClassifierMixin,
@@ -111,8 +111,7 @@ class _TableModel(
         self.verbose = verbose
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=False)
-    @rollback_on_error
+    @fit_context
     @with_callbacks
     def fit(
         self,

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._errors import NamedErrorsMixin, plural, short_repr
 from .._core._estimators import (
     NamedEstimatorsMixin,
-    rollback_on_error,
+    fit_context,
 )
 from .._core._frames import (
     check_names,
@@ -27,7 +27,7 @@ from .._core._frames import (
     record_names,
     unique_names,
 )
-from .._core._sklearn import COUNT, NATURAL, HasMethods, StrOptions, fit_context
+from .._core._sklearn import COUNT, NATURAL, HasMethods, StrOptions
 from .._core._typing import Names
 from .._targets import check_target, is_continuous, read_partial_labels
 from ..meta import BlockPCA, StackedMetaClassifier, StackedMetaRegressor
@@ -348,8 +348,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         tokens = Tokenizer(punctuation=True, missing="empty")
         return Pipeline([("tokens", tokens), ("sources", union), *steps])
 
-    @fit_context(prefer_skip_nested_validation=False)
-    @rollback_on_error
+    @fit_context
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Fit the sources of each column.
 
@@ -369,8 +368,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         self._fit(X, y, "fit")
         return self
 
-    @fit_context(prefer_skip_nested_validation=False)
-    @rollback_on_error
+    @fit_context
     def fit_transform(self, X: Any, y: ArrayLike | None = None) -> NDArray[np.float32]:
         """Fit the sources of each column and encode the training data.
 

@@ -8,9 +8,9 @@ from typing import Literal, Self
 
 import numpy as np
 
-from ..._core._estimators import rollback_on_error
+from ..._core._estimators import fit_context
 from ..._core._inherited_docs import inherit_docs
-from ..._core._sklearn import StrOptions, fit_context
+from ..._core._sklearn import StrOptions
 from ..._core._typing import StrPath, Texts
 from ..._io._handle import shared
 from ..._training._device import resolve_device
@@ -179,8 +179,7 @@ class ElmoEmbedding(ContextualEmbedding):
         self.missing = missing
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=True)
-    @rollback_on_error
+    @fit_context
     def fit(self, X: Texts, y: object = None) -> Self:
         """Open the model; without `preprocess`, no vectors are computed.
 

@@ -15,7 +15,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
-from ..._core._estimators import rollback_on_error
+from ..._core._estimators import fit_context
 from ..._core._inherited_docs import inherit_docs
 from ..._core._optional import progress_bar
 from ..._core._sklearn import (
@@ -24,7 +24,6 @@ from ..._core._sklearn import (
     NONNEGATIVE,
     POSITIVE,
     Options,
-    fit_context,
 )
 from ..._core._typing import RandomState, Texts
 from ...sequences import TokenSequences, check_tokens
@@ -323,8 +322,7 @@ class Word2VecEmbedding(BaseWordEmbedding):
     def _fit_vectors(self, tokens, y):
         self._train(Sentences([tokens]), tokens)
 
-    @fit_context(prefer_skip_nested_validation=True)
-    @rollback_on_error
+    @fit_context
     def fit(self, X: Texts | PathLike[str], y: object = None) -> Self:
         """Train on the training data, or on a corpus larger than memory.
 

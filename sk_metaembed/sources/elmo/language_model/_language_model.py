@@ -13,14 +13,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ...._core._estimators import rollback_on_error
+from ...._core._estimators import fit_context
 from ...._core._sklearn import (
     COUNT,
     POSITIVE,
     SHARE,
     CallbackSupportMixin,
     StrOptions,
-    fit_context,
     with_callbacks,
 )
 from ...._core._typing import RandomState, StrPath, Texts
@@ -250,8 +249,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         self.random_state = random_state
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=True)
-    @rollback_on_error
+    @fit_context
     @with_callbacks
     def fit(self, X: Corpus, y: object = None, *, X_val: Corpus | None = None) -> Self:
         """Train on a corpus.
