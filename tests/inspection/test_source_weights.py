@@ -1,3 +1,8 @@
+"""Mean weights by group, as numbers and drawn."""
+
+import sys
+import warnings
+
 import numpy as np
 import pytest
 
@@ -100,3 +105,22 @@ def test_errors_say_what_is_wrong(dme, embedded):
         make(dme, embedded, groups=["a"] * 3)
     with pytest.raises(ValueError, match="3 of 50 weights.*'chip' in sequence 4"):
         make(dme, embedded, groups=["a"] * 4 + [None] + ["b"] * 15)
+
+
+def test_dollar_signs_are_drawn():
+    names = ["$$", r"$\foo$", "a $5 b $6", "x_y^z"]
+    display = SourceWeightsDisplay(
+        np.full((4, 2), 0.5), sources=names[:2], groups=names, counts=[1] * 4
+    )
+    with warnings.catch_warnings(action="error"):
+        display.plot().figure_.canvas.draw()
+
+
+def test_a_missing_matplotlib_is_named(monkeypatch):
+    for name in ("matplotlib", "matplotlib.pyplot"):
+        monkeypatch.setitem(sys.modules, name, None)
+    display = SourceWeightsDisplay(
+        np.ones((1, 1)), sources=["a"], groups=["g"], counts=[1]
+    )
+    with pytest.raises(ImportError, match=r"pip install 'sk_metaembed\[plot\]'"):
+        display.plot()

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.exceptions import UndefinedMetricWarning
 
-from sk_metaembed import PretrainedEmbedding, WordVectors
+from sk_metaembed import WordVectors
 from sk_metaembed.metrics import word_similarity_score
 
 WORDS = ["cat", "dog", "car", "bus", "jerusalem", "tea"]
@@ -40,29 +40,6 @@ def test_agrees_with_gensim(tmp_path):
     result = report(kv, pairs, [*GOLD, 4.0])
     assert result.score == pytest.approx(spearman.statistic)
     assert 100 * result.n_missing / result.n_pairs == pytest.approx(oov)
-
-
-@pytest.mark.parametrize("kind", ["store", "gensim", "estimator", "pipeline", "half"])
-def test_embeddings_of_all_types_agree(kind):
-    from sklearn.pipeline import make_pipeline
-
-    from sk_metaembed import ConcatMetaEmbedding, Pooling
-
-    store = WordVectors.from_arrays(WORDS, MATRIX)
-    source = PretrainedEmbedding(store)
-    embedding = {
-        "store": store,
-        "gensim": store.to_keyed_vectors(),
-        "estimator": source.fit(WORDS),
-        "pipeline": make_pipeline(source, ConcatMetaEmbedding(), Pooling()).fit(WORDS),
-        "half": {word: row.astype(np.float16) for word, row in VECTORS.items()},
-    }[kind]
-    pairs, gold = [*PAIRS, ("gnu", "cat")], [*GOLD, 5.0]
-    result, expected = report(embedding, pairs, gold), report(VECTORS, pairs, gold)
-    assert result.score == pytest.approx(expected.score)
-    assert result.missing_words == ["gnu"]
-    np.testing.assert_array_equal(result.known, expected.known)
-    np.testing.assert_allclose(result.similarities, expected.similarities, atol=2e-3)
 
 
 def test_missing_pairs_are_dropped_or_scored():
