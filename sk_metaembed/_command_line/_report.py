@@ -114,7 +114,7 @@ def _suspicious(found):
 
 
 def _reliability(comparison, y):
-    """Return the table of predictions and what occurred, out of fold."""
+    """Return the table of out-of-fold predictions and outcomes."""
     classes = None if comparison.probabilities is None else np.unique(y)
     table = reliability_frame(
         y, comparison.predictions, comparison.probabilities, classes

@@ -268,7 +268,7 @@ class _Newton:
         return step, change
 
     def _products(self, rows):
-        """Return sums over rows of features times values, and of the values alone."""
+        """Return the sums over rows of features times values, and of values."""
         sums = self.XT @ rows.reshape(len(rows), -1)
         return sums.reshape(len(sums), *rows.shape[1:]), rows.sum(
             axis=0, dtype=np.float64

@@ -70,7 +70,7 @@ class Target:
         return True
 
     def loss_weights(self, weights, codes):
-        """Return the weights in the loss of a network, from those of the rows."""
+        """Return the weights of rows in the loss of a network, from sample weights."""
         return weights
 
 
@@ -376,7 +376,7 @@ def class_weights(class_weight, labels, classes):
 
 
 def _share_of_decay(n_labels):
-    """Return 1 for up to 4 labels, and 0 for 7 or more, where decay does harm."""
+    """Return 1 for up to 4 labels, and 0 for 7 or more, where decay reduces accuracy."""
     return min(max((7 - n_labels) / 3, 0), 1)
 
 

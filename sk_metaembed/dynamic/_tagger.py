@@ -33,10 +33,10 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them, or vectors of
     tokens that are learned with the network, if X contains texts or token lists. They
-    are projected, weighted per word and summed, a BiLSTM reads the sentence in both
-    directions, or convolutions read the neighbors of each token, and a linear layer
-    scores the tags of each token. A CRF adds scores of adjacent tags and predicts the
-    best sequence. This is the usual model for named entities, parts of speech or
+    are projected, weighted per word and summed. A BiLSTM reads the sentence in both
+    directions, or convolutions read the neighbors of each token. A linear layer scores
+    the tags of each token; a CRF adds scores of adjacent tags and predicts the best
+    sequence. This is the usual model for named entities, parts of speech or
     chunks, with word vectors mixed from several sources; `trainable` adds a character
     network.
 

@@ -463,7 +463,7 @@ def _check_layout(types, codes, offsets):
 
 
 def token_columns(tokens):
-    """Return where each token of a TokenSequences is, and the token, as columns."""
+    """Return the sequence, position and text of each token, as columns."""
     rows = tokens.segment_ids()
     return {
         "sequence": rows,

@@ -5,7 +5,7 @@ from itertools import chain
 
 from .._io._compression import read_lines
 
-# Suffixes of files whose lines are more than the texts.
+# Suffixes of formats whose lines contain more than a text.
 _RECORDS = {".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".xml", ".html"}
 _RECORDS |= {".npy", ".npz"}
 

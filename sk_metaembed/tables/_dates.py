@@ -49,7 +49,7 @@ _MONTHS = _beginnings(_MONTH_NAMES)
 _WEEKDAYS = _beginnings([_WEEKDAY_NAMES])
 _NO_ZONES = frozenset({*_MONTHS, *_WEEKDAYS, *_FILLERS})
 
-# A time has a date in front of it, or is the beginning. A colon is between the two in
+# A time follows a date, or begins the text. A colon is between date and time in
 # "13/Aug/2024:17:04" and "13AUG24:17:04".
 _TIME = re.compile(
     rf"(?:^|(?<=\d)T|[ ,]\s*|(?<=\d{{4}}):|(?<=[a-z]\d\d):)(?:{HALF}\s?)?"

@@ -373,7 +373,7 @@ def _grouped(digits, mark):
 
 
 def choose_decimal(bodies):
-    """Return the decimal separator that most numbers show.
+    """Return the decimal separator that most numbers have.
 
     If none shows it, "1.299" is 1299 next to whole numbers such as "850", because
     decimals with a fixed number of digits would be in all numbers.

@@ -264,7 +264,8 @@ class StringFeatures(BaseEstimator):
             _, values, vectors = randomized_svd(
                 characters, n_components, n_iter=2, random_state=self.random_state
             )
-            # In other directions strings differ by rounding only, until new ones come.
+            # In other directions the training strings differ by rounding only, and new
+            # strings may differ by more.
             vectors = vectors[values > _LEAST_RATIO * values[0]]
             # Sparse products copy other layouts, which takes longest for one row.
             self.components_ = np.ascontiguousarray(vectors.T)

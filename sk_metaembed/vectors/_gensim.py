@@ -252,8 +252,8 @@ class _Saved:
     def array(self, *names):
         """Return the first array of these names, (n, dim), or None.
 
-        A value that is no array is an error, since classes of other packages compute
-        vectors from their own.
+        Any other value is an error, since classes of other packages compute vectors
+        from their own attributes.
         """
         for name in names:
             if name in (self.object.get("__numpys") or ()):

@@ -57,7 +57,7 @@ def _encoded(words):
 
 
 def mark_ids(max_characters=50):
-    """Return (ids, lengths) of the two marks of a sentence, which are words."""
+    """Return (ids, lengths) of the two boundary marks, which ELMo reads as words."""
     ids, lengths = character_ids("aa", max_characters)
     ids[:, 1] = SENTENCE_BEGIN, SENTENCE_END
     return ids, lengths
