@@ -154,6 +154,9 @@ class DynamicMetaClassifier(PublishedMixin, TargetClassifierMixin, BaseDynamicMe
     "auto" is 0 for pairs, and with trainable networks. With early stopping, the
     held-out score is that of the network alone.
 
+    Figures in the parameters are from data sets of texts: see "Defaults of the
+    Dynamic* estimators", "Labels" and "Training DME and CDME" in the benchmarks.
+
     References
     ----------
     .. [1] D. Kiela, C. Wang, K. Cho. "Dynamic Meta-Embeddings for Improved Sentence
