@@ -106,13 +106,6 @@ def _way_in(model):
     return "For words and a matrix, use WordVectors.from_arrays(words, matrix)."
 
 
-def has_case(store):
-    """Return whether words of a store have capitals, beyond a few marks and errors."""
-    words = store._packed.head(_HEAD).to_list("replace")
-    n_cased = sum(word != word.lower() for word in words)
-    return n_cased > _FEW_CAPITALS * len(words)
-
-
 def _is_capitalized(word):
     """Return whether a word consists of letters, with the first or all in capitals."""
     (word,) = canonical_words([word])
@@ -274,8 +267,12 @@ class PretrainedEmbedding(BaseWordEmbedding):
             )
         self.vectors_ = store
         self._composes_all = store._composes_all
-        is_cased = self.case_fallback and has_case(store)
-        self._fitted_case_fallback = "words" if is_cased else self.case_fallback
+        # Case has a meaning if words have capitals, beyond a few marks and errors.
+        words = store._packed.head(_HEAD).to_list("replace")
+        n_cased = sum(word != word.lower() for word in words)
+        self._fitted_case_fallback = self.case_fallback
+        if self.case_fallback and n_cased > _FEW_CAPITALS * len(words):
+            self._fitted_case_fallback = "words"
 
     def _of_keyed_vectors(self, vectors):
         if not hasattr(vectors, "index_to_key"):
