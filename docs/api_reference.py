@@ -229,22 +229,9 @@ def entries():
 
 
 def table(subpackage, names):
-    """Return a table of links and summaries; constants have a line of their own."""
-    paths = {name: path(subpackage, name) for name in names}
-    home = import_module(f"sk_metaembed.{subpackage}")
-    shown = [paths[name] for name in names if callable(getattr(home, name))]
+    """Return a table of links and summaries."""
     lines = [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
-    lines += [f"   ~{dotted}" for dotted in shown]
-    lines += [""]
-    for name in set(names) - {dotted.rpartition(".")[2] for dotted in shown}:
-        lines += [f".. py:data:: {paths[name]}", "", f"   {DATA[name]}", ""]
-    return lines
-
-
-# Constants have no docstring of their own.
-DATA = {
-    "WORDS": "The words used by the checks; a source should have vectors for some.",
-}
+    return [*lines, *(f"   ~{path(subpackage, name)}" for name in names), ""]
 
 
 def page():

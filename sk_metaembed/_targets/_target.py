@@ -376,7 +376,7 @@ def class_weights(class_weight, labels, classes):
 
 
 def _share_of_decay(n_labels):
-    """Return 1 for up to 4 labels, and 0 for 7 or more, where decay reduces accuracy."""
+    """Return 1 for up to 4 labels, and 0 for 7 or more, where decay lowers accuracy."""
     return min(max((7 - n_labels) / 3, 0), 1)
 
 
