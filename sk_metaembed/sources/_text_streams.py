@@ -36,8 +36,8 @@ def text_files(path):
     if plain.suffix.lower() in _RECORDS:
         raise ValueError(
             f"{path} contains records, not plain text with one sequence per line. Pass "
-            "its texts or tokens: the column of a DataFrame or, if they do not fit into "
-            "memory, an object whose __iter__ reads them again in every pass."
+            "its texts: the column of a DataFrame or, if they do not fit into memory, "
+            "an object whose __iter__ reads them again in every pass."
         )
     return [path]
 

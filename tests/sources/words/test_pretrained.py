@@ -1,10 +1,19 @@
+"""PretrainedEmbedding: kinds of vectors, names, unknown words and their policies."""
+
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sk_metaembed import PretrainedEmbedding, WordVectors
+from sk_metaembed import (
+    AverageMetaEmbedding,
+    Pooling,
+    PretrainedEmbedding,
+    Word2VecEmbedding,
+    WordVectors,
+)
 
 TEXT = "the 1 2 3\ncat 4 5 6\nParis 7 8 9\n"
 
@@ -122,3 +131,86 @@ def test_a_path_is_never_taken_for_a_name():
     for path in ("no/such/file", "missing.bin"):
         with pytest.raises(FileNotFoundError, match="No such file"):
             PretrainedEmbedding(path).fit([["cat"]])
+
+
+UNKNOWN = [["the", "zork"], ["blorb", "zork"]]
+
+
+def source(store, **options):
+    return PretrainedEmbedding(store, **options).fit([["the"]])
+
+
+def test_the_mean_takes_part_like_any_other_vector(store):
+    fitted = PretrainedEmbedding(store, oov="mean").fit(UNKNOWN)
+    assert fitted.coverage_["types"] == pytest.approx(1 / 3)
+    embedded = fitted.transform(UNKNOWN)
+    means = [row.mean(axis=0) for row in embedded.to_list()]
+    np.testing.assert_allclose(Pooling().fit_transform(embedded), means, atol=1e-6)
+    average = AverageMetaEmbedding(normalize=False).fit_transform(embedded)
+    assert np.array_equal(average.blocks[0].values, embedded.blocks[0].values)
+
+
+def test_error_names_words_and_places(store):
+    fitted = source(store, oov="error")
+    assert fitted.transform([["the", "Cat"]]).blocks[0].known.all()
+    message = (
+        r"2 of 3 distinct tokens: 'zork' \(row 0, token 1\), 'blorb' \(row 1, token 0\)"
+    )
+    with pytest.raises(ValueError, match=message):
+        fitted.transform(UNKNOWN)
+
+
+def test_subword_needs_subwords(store, texts):
+    for refusing in (
+        PretrainedEmbedding(store, oov="subword"),
+        Word2VecEmbedding(min_count=1, oov="subword"),
+    ):
+        with pytest.raises(ValueError, match="requires subword vectors"):
+            refusing.fit(texts)
+
+
+@pytest.mark.parametrize("policy", ["zero", "mean"])
+@pytest.mark.parametrize("preprocess", [None, "unit", "center", "all-but-the-top"])
+def test_policies_fill_after_preprocessing(store, policy, preprocess):
+    fitted = source(store, oov=policy, preprocess=preprocess)
+    every = fitted.transform([store.words.tolist()]).blocks[0].values
+    unknown = fitted.transform([["zork"]]).blocks[0].values
+    if policy == "zero":
+        assert not unknown.any()
+    else:
+        np.testing.assert_allclose(unknown[0], every.mean(axis=0), atol=1e-6)
+
+
+ENGLISH = ["the", "of", "and", "to", "in", "film", "good", "bad", "plot", "was", "very"]
+GERMAN = ["der", "die", "und", "das", "nicht", "von", "sie", "ist", "des", "auf"]
+TEXTS = ["The plot of the plot", "and to in very good film", "the bad film was"]
+
+
+def store_of(words, cache_dir):
+    vectors = np.random.default_rng(0).normal(size=(len(words), 4))
+    return WordVectors.from_arrays(words, vectors, cache_dir=cache_dir)
+
+
+@pytest.mark.parametrize("words", [GERMAN, [f"/c/en/{w}" for w in ENGLISH]])
+def test_words_of_both_are_shown(words, tmp_path):
+    source = PretrainedEmbedding(store_of(words, tmp_path))
+    message = rf"only 0.0% of the 15 .*such as \['{words[0]}.* such as \['the', 'plot'"
+    with pytest.warns(UserWarning, match=message):
+        source.fit(TEXTS)
+
+
+def test_texts_given_as_single_tokens(tmp_path):
+    source = PretrainedEmbedding(store_of(ENGLISH, tmp_path))
+    with pytest.warns(UserWarning, match="contain spaces: they are texts, not"):
+        source.fit([[text] for text in TEXTS])
+
+
+def test_the_bound_is_one_in_twenty_and_only_fit_warns(tmp_path):
+    source = PretrainedEmbedding(store_of(ENGLISH, tmp_path))
+    with warnings.catch_warnings(action="error"):
+        source.fit([["the", *GERMAN, *GERMAN[:9]]])
+        assert source.coverage_["tokens"] == 1 / 20
+        source.transform([GERMAN])
+        source.fit([[], []])
+    with pytest.warns(UserWarning, match=r"only 4.8% of the 21 training tokens"):
+        source.fit([["the", *GERMAN, *GERMAN]])
