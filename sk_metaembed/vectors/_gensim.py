@@ -162,36 +162,6 @@ def ngram_table(kv):
     return Subwords(table, int(kv.min_n), int(kv.max_n))
 
 
-def to_keyed_vectors(words, vectors, subwords=None):
-    """Return KeyedVectors in memory; FastTextKeyedVectors if there are n-grams."""
-    if subwords is not None and subwords.floret is not None:
-        raise ValueError(
-            "gensim has no class for floret's vectors, which are composed of "
-            "n-grams. Pass the vectors of your words to it: kv.add_vectors(words, "
-            "store.vectors_for(words)[0])."
-        )
-    models = import_gensim("to_keyed_vectors").models
-    vectors = np.array(vectors, np.float32)
-    if subwords is None:
-        kv = models.KeyedVectors(vectors.shape[1])
-        kv.add_vectors(words, vectors)
-        return kv
-    table, min_n, max_n, _ = subwords
-    kv = models.fasttext.FastTextKeyedVectors(
-        vectors.shape[1], min_n, max_n, len(table)
-    )
-    kv.index_to_key = list(words)
-    kv.key_to_index = {word: row for row, word in enumerate(words)}
-    kv.vectors, kv.vectors_ngrams = vectors, np.array(table, np.float32)
-    kv.recalc_char_ngram_buckets()
-    # gensim saves the words' own vectors and composes the rest again on loading
-    kv.vectors_vocab = vectors.copy()
-    for row, ids in enumerate(kv.buckets_word):
-        own = vectors[row] * (len(ids) + 1) - kv.vectors_ngrams[ids].sum(axis=0)
-        kv.vectors_vocab[row] = own
-    return kv
-
-
 def read_gensim(stream: SourceStream, writer: StoreWriter) -> None:
     """Append all words, and write the n-gram vectors of FastText."""
     saved = _Saved(stream)

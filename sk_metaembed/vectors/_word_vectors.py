@@ -21,7 +21,7 @@ from .._core._typing import StrPath
 from .._io._atomic import this_user
 from .._io._handle import Handle, shared
 from ._convert import cache_root, store_arrays, store_file
-from ._gensim import check_keyed_vectors, filled_rows, ngram_table, to_keyed_vectors
+from ._gensim import check_keyed_vectors, filled_rows, import_gensim, ngram_table
 from ._store import (
     META,
     PackedWords,
@@ -387,16 +387,17 @@ class WordVectors(Handle, Immutable, keep=16):
         return shared(cls, StoreSpec(store))
 
     def to_keyed_vectors(self) -> Any:
-        """Return gensim KeyedVectors with a copy of the store in memory.
+        """Return gensim KeyedVectors with a copy of words and vectors in memory.
 
-        Use it for functions of gensim, such as ``most_similar``.
+        Use it for functions of gensim, such as ``most_similar``. It has no n-grams.
 
         Returns
         -------
         gensim.models.KeyedVectors
-            FastTextKeyedVectors if the store has n-gram vectors.
         """
-        return to_keyed_vectors(self.words.tolist(), self.vectors, self._subwords)
+        kv = import_gensim("to_keyed_vectors").models.KeyedVectors(self.dim)
+        kv.add_vectors(self.words.tolist(), np.array(self.vectors, np.float32))
+        return kv
 
     @property
     def words(self) -> NDArray[np.object_]:

@@ -89,23 +89,14 @@ def test_binary_blocks_join_within_rows(monkeypatch):
     same(WordVectors.open(path), KeyedVectors.load_word2vec_format(path, binary=True))
 
 
-def test_round_trip_keeps_ngrams(tmp_path):
-    ft = FastText(
-        common_texts, vector_size=6, min_count=1, bucket=50, workers=1, seed=1
-    ).wv
+def test_models_in_memory_keep_their_ngrams():
+    options = {"vector_size": 6, "min_count": 1, "bucket": 50, "workers": 1, "seed": 1}
+    ft = FastText(common_texts, **options).wv
     wv = WordVectors.from_keyed_vectors(ft)
     unseen = ["humane", "zzz", "été"]
     expected = np.stack([ft[word] for word in unseen])
     np.testing.assert_array_equal(wv.subword_vectors(unseen), expected)
-    back = wv.to_keyed_vectors()
-    np.testing.assert_array_equal(np.stack([back[w] for w in unseen]), expected)
-    np.testing.assert_array_equal(back["human"], ft["human"])
-    back.save(str(tmp_path / "saved.kv"))
-    loaded = WordVectors.from_keyed_vectors(
-        KeyedVectors.load(str(tmp_path / "saved.kv"))
-    )
-    np.testing.assert_allclose(loaded.vectors, wv.vectors, atol=1e-6)
-    np.testing.assert_array_equal(loaded.subword_vectors(unseen), expected)
+    same(wv, wv.to_keyed_vectors())
 
 
 def test_from_keyed_vectors_refuses_other_things():

@@ -181,13 +181,11 @@ def test_preprocessing_of_floret_is_learned_from_the_training_data(tmp_path):
     np.testing.assert_allclose(out, vectors - vectors.mean(axis=0), atol=1e-4)
 
 
-def test_floret_is_copied_and_pickled_but_not_for_gensim(tmp_path):
+def test_floret_is_copied_and_pickled(tmp_path):
     wv = WordVectors.open(write_floret(tmp_path / "floret", TABLE))
     copy = WordVectors.convert(wv.path, tmp_path / "store")
     assert copy == wv and pickle.loads(pickle.dumps(copy)) is copy
     np.testing.assert_array_equal(copy.verify()["tea"], wv["tea"])
-    with pytest.raises(ValueError, match="gensim has no class for floret"):
-        wv.to_keyed_vectors()
 
 
 def test_pipeline_without_vectors_is_named(tmp_path):
