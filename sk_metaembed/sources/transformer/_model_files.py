@@ -3,7 +3,6 @@
 import random
 import tempfile
 from contextlib import contextmanager
-from fnmatch import fnmatch
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -39,12 +38,6 @@ _FORMATS = {
     "Flax": ("flax_model.msgpack",),
     "AllenNLP": ("weights.th",),
 }
-# Usual names of vocabulary files; a class lists its own in `vocab_files_names`.
-_VOCABULARIES = (
-    *("tokenizer*.json", "*vocab*", "merges.txt", "*.model", "*.tiktoken"),
-    *("*.codes", "tekken.json"),
-)
-_TOKENIZER_CONFIG = "tokenizer_config.json"  # contains no vocabulary
 # Input tables are padded, at most to the next multiple of 256. Real tokenizers of
 # thousands of pieces have 98 % of the rows or more.
 _PADDING = 256
@@ -200,25 +193,22 @@ def load_tokenizer(folder, spec):
     from transformers import AutoTokenizer
 
     what = "tokenizer (tokenizer.json, tokenizer_config.json or vocab)"
-    try:
-        with _named_errors(folder, what):
-            _, options, lower_case = tokenizer_options(folder)
-            tokenizer = AutoTokenizer.from_pretrained(
-                folder,
-                trust_remote_code=spec.trust_remote_code,
-                local_files_only=True,
-                **options,
-            )
-    except (ValueError, ImportError) as error:
-        # Without files, transformers 4 asks for the library that reads other formats.
-        if has_vocabulary(folder):
-            raise
-        raise no_tokenizer(folder) from error
-    # transformers makes an empty tokenizer if there are no files. CANINE, ByT5 and
-    # Perceiver read characters or bytes and need none.
-    names = (getattr(tokenizer, "vocab_files_names", None) or {}).values()
-    if names and not has_vocabulary(folder, names):
-        raise no_tokenizer(folder)
+    with _named_errors(folder, what):
+        _, options, lower_case = tokenizer_options(folder)
+        tokenizer = AutoTokenizer.from_pretrained(
+            folder,
+            trust_remote_code=spec.trust_remote_code,
+            local_files_only=True,
+            **options,
+        )
+    # transformers makes an empty tokenizer if there are no files.
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
+        raise FileNotFoundError(
+            f"the folder {folder} has a model but no tokenizer: no "
+            "tokenizer.json, vocab.txt or similar. Save the model's own tokenizer "
+            "there too, by tokenizer.save_pretrained(folder), or pass (model, "
+            "tokenizer)."
+        )
     if lower_case:
         _lower_case(tokenizer)
     return tokenizer
@@ -318,22 +308,6 @@ def own_randomness():
             yield
         finally:
             random.setstate(state)
-
-
-def has_vocabulary(folder, names=()):
-    """Return whether a folder has a vocabulary file, of a usual name or of `names`."""
-    files = {path.name for path in Path(folder).iterdir()} - {_TOKENIZER_CONFIG}
-    patterns = (*_VOCABULARIES, *names)
-    return any(fnmatch(name, pattern) for pattern in patterns for name in files)
-
-
-def no_tokenizer(folder):
-    """Return the error for a folder with a model and no tokenizer."""
-    return FileNotFoundError(
-        f"the folder {folder} has a model but no tokenizer: no "
-        "tokenizer.json, vocab.txt or similar. Save the model's own tokenizer there "
-        "too, by tokenizer.save_pretrained(folder), or pass (model, tokenizer)."
-    )
 
 
 def check_size(tokenizer, config):

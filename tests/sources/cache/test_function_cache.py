@@ -5,11 +5,8 @@ import warnings
 
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 
-from sk_metaembed import EmbeddingCache, FunctionEmbedding, Pooling, Tokenizer
+from sk_metaembed import EmbeddingCache, FunctionEmbedding
 
 from .test_sentence_cache import CLEAN
 
@@ -94,22 +91,6 @@ def test_batches_are_stored_when_they_return(tmp_path):
         *range(1, 6)
     ]
     assert len(set(func.entries)) == len(func.entries) == 5
-
-
-def test_a_search_calls_each_text_once(tmp_path, monkeypatch):
-    texts = [f"text number {i} {'good' * (i % 2)}" for i in range(30)] * 2
-    func = Lengths()
-    source = FunctionEmbedding(
-        func, "sequence", as_text=True, batch_size=7, cache=tmp_path
-    )
-    # Clones count in one place.
-    monkeypatch.setattr(Lengths, "__deepcopy__", lambda self, _: self, raising=False)
-    pipe = make_pipeline(Tokenizer(), source, Pooling(), LogisticRegression())
-    grid = {"logisticregression__C": [0.1, 1.0]}
-    search = GridSearchCV(pipe, grid, cv=5, error_score="raise")
-    search.fit(texts, [i % 2 for i in range(60)])
-    assert sorted(func.entries) == sorted(set(texts))
-    assert max(map(len, func.calls)) == 7
 
 
 def test_key_level_and_text_are_part_of_the_key(tmp_path):

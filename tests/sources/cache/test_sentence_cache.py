@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sk_metaembed import ElmoEmbedding, EmbeddingCache, FunctionEmbedding
 
 from ... import tiny_elmo
-from ...small_disk import small_disk
+from ...processes import small_disk
 
 if os.name == "posix":  # each process is as clean as a spawned one, and starts at once
     CLEAN = multiprocessing.get_context("forkserver")

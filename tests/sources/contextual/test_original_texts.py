@@ -163,22 +163,6 @@ def test_slow_tokenizers_read_tokens_for_words_and_texts_as_a_whole(pair):
         )
 
 
-def test_a_prefix_goes_before_the_text(pair):
-    words, mean = (
-        TransformerEmbedding(pair, prompt="The: ", output=output)
-        .fit_transform(["King's (good)."])
-        .blocks[0]
-        for output in ("words", "mean")
-    )
-    states, offsets, _ = by_hand(pair, "The: King's (good).")
-    np.testing.assert_allclose(mean.values[0], states.mean(0), atol=1e-5)
-    spans = Tokenizer().transform(["The: King's (good)."]).spans()[1:]
-    expected = [
-        states[(offsets[:, 0] < b) & (offsets[:, 1] > a)].mean(0) for a, b in spans
-    ]
-    np.testing.assert_allclose(words.values, expected, atol=1e-5)
-
-
 def test_texts_may_hold_anything(pair):
     texts = ["\ud800 good", "\u200b", "İstanbul ﷺ e\u0301", "\n\tThe\0king "]
     words = TransformerEmbedding(pair).fit_transform(texts).blocks[0]

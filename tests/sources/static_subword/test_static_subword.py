@@ -74,18 +74,6 @@ def test_model2vec(tmp_path, dtype, limit, compiled):
         np.testing.assert_allclose(embed(source, TEXTS), expected, atol=tolerance)
 
 
-@pytest.mark.parametrize(
-    ("make", "compiled"), [(tiny_static.unigram, True), (tiny_static.byte_bpe, False)]
-)
-def test_other_tokenizers(tmp_path, make, compiled):
-    model2vec = pytest.importorskip("model2vec")
-    tiny_static.save(tmp_path, make(), config={})
-    own = model2vec.StaticModel.from_pretrained(tmp_path)
-    with compiled_loops(compiled):
-        result = embed(StaticSubwordEmbedding(tmp_path, output="mean"), TEXTS)
-    np.testing.assert_allclose(result, own.encode(ENCODABLE), rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.filterwarnings("ignore:.* pieces and cut")
 @pytest.mark.parametrize("normalize", [True, False])
 def test_sentence_transformers(tmp_path, normalize):
@@ -112,6 +100,8 @@ def test_sentence_transformers(tmp_path, normalize):
 
 TOKENIZERS = {
     "bert": tiny_static.wordpiece,
+    "unigram": tiny_static.unigram,
+    "bytes": tiny_static.byte_bpe,
     "cased": lambda: tiny_static.wordpiece(lowercase=False),
     "accents": lambda: tiny_static.wordpiece(strip_accents=False, clean_text=False),
 }
@@ -237,13 +227,9 @@ def test_pickles_refer_to_the_files(tmp_path):
     assert not np.allclose(embed(clone(source), TEXTS), expected)
 
 
-@pytest.mark.parametrize("kind", ["folder", "nested"])
 @pytest.mark.parametrize("bundle", [False, True])
-def test_saved_files(tmp_path, kind, bundle):
-    if kind == "nested":
-        model = tiny_static.save_sentence_encoder(tmp_path / "m", normalize=True)
-    else:
-        model = tiny_static.save(tmp_path / "m")
+def test_saved_files(tmp_path, bundle):
+    model = tiny_static.save_sentence_encoder(tmp_path / "m", normalize=True)
     source = StaticSubwordEmbedding(model, output="mean")
     expected = embed(source, TEXTS)
     path = sk_metaembed.save(source, tmp_path / "s.skm", bundle=bundle)

@@ -1,13 +1,11 @@
 """WordEmbeddings and Router of sentence-transformers, without the library."""
 
 import json
-import pickle
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
-from sk_metaembed import load, make_embedding, save
+from sk_metaembed import make_embedding
 
 from ... import tiny_static
 
@@ -74,18 +72,6 @@ def test_a_router_selects_modules_by_the_task(tmp_path):
         make_embedding(tmp_path / "a")
     with pytest.raises(ValueError, match="task='a', but .* has no Router"):
         make_embedding(words, task="a")
-
-
-def test_copies_and_files(folder, tmp_path):
-    source = make_embedding(folder, prompt="the ").fit(["tea"])
-    rows = source.transform(["tea", "Cup tea"])
-    path = save(source, tmp_path / "a.skm", bundle=True)
-    for other in (
-        clone(source).fit(["a"]),
-        pickle.loads(pickle.dumps(source)),
-        load(path),
-    ):
-        assert other.transform(["tea", "Cup tea"]) == rows
 
 
 def test_truncate_dim_in_the_files_cuts_texts_after_all_modules(tmp_path):

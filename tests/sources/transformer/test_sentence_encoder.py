@@ -370,32 +370,22 @@ def test_cache_clones_pickles_and_files(tmp_path, monkeypatch):
         pickle.loads(pickle.dumps(source))
 
 
-class TestAgainstSentenceTransformers:
-    """The same folders through the library itself, where it is installed."""
+@pytest.mark.filterwarnings("ignore:TransformerEmbedding.*longer than")
+@pytest.mark.skipif(transformers.__version__ < "5", reason="requires transformers 5")
+def test_random_modules_against_sentence_transformers(tmp_path):
+    library = pytest.importorskip("sentence_transformers")
 
-    @pytest.fixture(autouse=True)
-    def library(self):
-        self.st = pytest.importorskip("sentence_transformers")
-        if transformers.__version__ < "5":
-            pytest.skip("it requires transformers 5")
+    @settings(max_examples=8, database=None, derandomize=True)
+    @given(strategies.integers(0, 2**32), strategies.sampled_from(["MPNet", "T5"]))
+    def check(seed, family):
+        steps, saved, options, encode = tiny.random_steps(np.random.default_rng(seed))
+        folder = tmp_path / f"{family}-{seed}"
+        tiny.save(folder, family, steps, saved, options)
+        model = library.SentenceTransformer(str(folder), device="cpu")
+        expected = model.encode(TEXTS, **encode)
+        # Coordinates of sums over pieces are large.
+        scale = max(1.0, np.abs(expected).max())
+        found = embed(folder, **encode)
+        np.testing.assert_allclose(found, expected, atol=1e-5 * scale)
 
-    def model(self, folder):
-        return self.st.SentenceTransformer(str(folder), device="cpu")
-
-    @pytest.mark.filterwarnings("ignore:TransformerEmbedding.*longer than")
-    def test_random_modules(self, tmp_path):
-        @settings(max_examples=8, database=None, derandomize=True)
-        @given(strategies.integers(0, 2**32), strategies.sampled_from(["MPNet", "T5"]))
-        def check(seed, family):
-            rng = np.random.default_rng(seed)
-            steps, saved, options, encode = tiny.random_steps(rng)
-            folder = tmp_path / f"{family}-{seed}"
-            tiny.save(folder, family, steps, saved, options)
-            expected = self.model(folder).encode(TEXTS, **encode)
-            # Coordinates of sums over pieces are large.
-            scale = max(1.0, np.abs(expected).max())
-            np.testing.assert_allclose(
-                embed(folder, **encode), expected, atol=1e-5 * scale
-            )
-
-        check()
+    check()
