@@ -52,15 +52,15 @@ def test_any_tagged_text(data, tmp_path):
 
 def test_an_archive_that_unpacks_without_end(tmp_path, limit_of_bombs, monkeypatch):
     limit_of_bombs(MIB)
-    monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
-    monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "sick").mkdir()
-    path = tmp_path / "sick" / "sick_trial.zip"
+    monkeypatch.delenv("SK_METAEMBED_DATA", raising=False)
+    monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path))
+    path = tmp_path / "fetched" / "sick" / "sick_trial.zip"
+    path.parent.mkdir(parents=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("SICK_trial.txt", bytes(8 * MIB))
     with pytest.raises(ValueError, match="over 100 times its size"):
         fetch_sentence_pairs("sick", "dev")
-    assert not [*(tmp_path / "cache").rglob("*.txt")]
+    assert not [*tmp_path.rglob("*.txt")]
 
 
 # --- HDF5

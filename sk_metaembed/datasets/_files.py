@@ -73,7 +73,7 @@ def data_file(remote):
     """Return the path of a data set's file, which is downloaded if necessary.
 
     Searched in this order: the file below ``SK_METAEMBED_DATA``; the file in the cache;
-    its archive in either; the URLs.
+    its archive in the cache; the URLs.
 
     Raises
     ------
@@ -83,45 +83,35 @@ def data_file(remote):
         If a checksum does not match.
     """
     root = os.environ.get("SK_METAEMBED_DATA")
-    local = Path(root).expanduser() / remote.folder if root else None
+    local = Path(root).expanduser() / remote.folder / remote.name if root else None
     cache = downloads_root() / remote.folder
-    # The user's file is used as it is; only archives and downloads are checked.
-    for path in ([local / remote.name] if local else []) + [cache / remote.name]:
-        if path.is_file():
+    # The user's file is used as it is; only downloads are checked.
+    for path in (local, cache / remote.name):
+        if path is not None and path.is_file():
             return path
-    archives = [folder / remote.download_name for folder in (local, cache) if folder]
-    archive = next((a for a in archives if remote.member and a.is_file()), None)
-    if archive is None:
-        archive = cache / remote.download_name
-        hint = _offline_hint(remote, archive, root)
-        download(remote.urls, remote.sha256, archive, hint=hint)
-    elif remote.sha256 not in (None, actual := sha256(archive)):
-        raise ValueError(
-            f"{archive} has SHA-256 {actual}; expected {remote.sha256}, that "
-            f"of {remote.urls[0]}. Move it elsewhere, and it is downloaded again."
-        )
+    archive = cache / remote.download_name
+    state = f"it is {root}" if root else "it is not set"
+    hint = (
+        f"Without network access, copy {remote.name} into the folder {remote.folder} "
+        f"below the one in SK_METAEMBED_DATA ({state}), or the download to {archive}."
+    )
+    actual = download(remote.urls, remote.sha256, archive, hint=hint)
+    _check(archive, actual, remote.sha256)
     if remote.member is None:
         return archive
-    cache.mkdir(parents=True, exist_ok=True)
     with atomic_path(cache / remote.name) as part:
         copy_member(archive, remote.member, part)
-        if remote.member_sha256 not in (None, actual := sha256(part)):
-            raise ValueError(
-                f"{remote.member} in {archive} has SHA-256 {actual}; expected "
-                f"{remote.member_sha256}. Move the archive elsewhere, and it is "
-                "downloaded again."
-            )
+        _check(f"{remote.member} in {archive}", sha256(part), remote.member_sha256)
     return cache / remote.name
 
 
-def _offline_hint(remote, archive, root):
-    names = " or ".join(dict.fromkeys((remote.name, remote.download_name)))
-    state = f"it is {root}" if root else "it is not set"
-    return (
-        f"Without network access, download it elsewhere and copy {names} into the "
-        f"folder {remote.folder} below the one in SK_METAEMBED_DATA ({state}), or the "
-        f"download to {archive}."
-    )
+def _check(file, actual, expected):
+    """Raise a ValueError if a file has another SHA-256 than expected."""
+    if expected not in (None, actual):
+        raise ValueError(
+            f"{file} has SHA-256 {actual}; expected {expected}. Move the download "
+            "elsewhere, and it is downloaded again."
+        )
 
 
 def copy_member(archive, member, target):

@@ -66,51 +66,19 @@ HANDLES = {
     "sources.transformer._model": ("TransformerModel",),
     "vectors._word_vectors": ("WordVectors",),
 }
-# Classes of other libraries that are not exported, and created without calling the
+# Classes of scikit-learn that are not exported, and created without calling the
 # constructor: attributes are set directly.
 OBJECTS = {
     "sklearn.ensemble._hist_gradient_boosting.binning": ("_BinMapper",),
-    "polars.datatypes.classes": ("Datetime",),
     "sklearn.metrics._scorer": ("_MultimetricScorer", "_PassthroughScorer", "_Scorer"),
-    # skrub's TableVectorizer, which fits clones of these steps on selected columns
-    "skrub._apply_to_each_col": ("ApplyToEachCol",),
-    "skrub._check_input": ("CheckInputDataFrame",),
-    "skrub._clean_categories": ("CleanCategories",),
-    "skrub._clean_null_strings": ("CleanNullStrings",),
-    "skrub._datetime_encoder": ("DatetimeEncoder", "_SplineEncoder"),
-    "skrub._drop_uninformative": ("DropUninformative",),
-    "skrub._duration_to_float": ("DurationToFloat",),
-    "skrub._gap_encoder": ("GapEncoder",),
-    "skrub._minhash_encoder": ("MinHashEncoder",),
-    "skrub._similarity_encoder": ("SimilarityEncoder",),
-    "skrub._squashing_scaler": ("SquashingScaler", "_MinMaxScaler"),
-    "skrub._string_encoder": ("StringEncoder",),
-    "skrub._table_vectorizer": ("PassThrough", "ShortReprDict", "TableVectorizer"),
-    "skrub._to_categorical": ("ToCategorical",),
-    "skrub._to_datetime": ("ToDatetime",),
-    "skrub._to_float": ("ToFloat",),
-    "skrub._to_str": ("ToStr",),
-    "skrub._utils": ("LRUDict",),
-    "skrub.selectors._base": ("All", "And", "Cols", "Filter", "Sub"),
 }
-# In estimators fitted with scikit-learn 1.6, or with skrub before 0.8. In newer
-# releases, ApplyToCols is public, and its __getattr__ only raises errors.
+# In estimators fitted with scikit-learn 1.6.
 _OF_OLD_VERSIONS = {
     "sklearn.compose._column_transformer": ("_RemainderColsList",),
     "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest"),
-    "skrub._apply_to_cols": ("ApplyToCols",),
-    "skrub._to_float32": ("ToFloat32",),
 }
-# Functions in fitted estimators: they convert an array (gradient boosting) or return
-# whether a column is of a kind (TableVectorizer).
-FUNCTIONS = {
-    "sklearn.utils.validation.check_array",
-    "skrub._dataframe._common.is_any_date",
-    "skrub._dataframe._common.is_categorical",
-    "skrub._dataframe._common.is_numeric",
-    "skrub._table_vectorizer._created_by_predicate",
-    "skrub.selectors._selectors._cardinality_below",
-}
+# Functions in fitted estimators: gradient boosting converts an array.
+FUNCTIONS = {"sklearn.utils.validation.check_array"}
 _UFUNCS = {"numpy": np, "scipy.special": special}
 # Every class of these is trusted: links and losses of gradient boosting and of linear
 # models.

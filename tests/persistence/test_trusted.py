@@ -1,15 +1,13 @@
 """Creating objects of the trusted classes runs no code."""
 
 from importlib import import_module
-from importlib.metadata import version
-from importlib.util import find_spec
 from inspect import isabstract
 from pkgutil import iter_modules
 
 import pytest
-from packaging.version import Version
 from sklearn import model_selection
 from sklearn.base import BaseEstimator
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.utils import all_estimators
 
 import sk_metaembed
@@ -23,13 +21,6 @@ SETS_STATE = {
     TransformerEmbedding.__setstate__,
 }
 RUNS_LATER = ("__del__", "__setattr__", "__getattribute__", "__getattr__")
-# Old releases of skrub lack some modules.
-OLD_SKRUB = Version(version("skrub")) < Version("0.10")
-OBJECTS = {
-    module: names
-    for module, names in _trust.OBJECTS.items()
-    if not OLD_SKRUB or find_spec(module)
-}
 
 
 def classes(listed):
@@ -46,7 +37,6 @@ def estimators():
     names = {name for _, name, _ in iter_modules(sk_metaembed.__path__)}
     subpackages = [f"sk_metaembed.{name}" for name in sorted(names) if name[0] != "_"]
     listed = {subpackage: dir(import_module(subpackage)) for subpackage in subpackages}
-    listed["sk_metaembed.tables"].append("TableVectorizer")
     trusted = {
         subpackage: [n for n in names if _trust.is_estimator(subpackage, n)]
         for subpackage, names in listed.items()
@@ -64,7 +54,7 @@ LOSSES = [kind for m in _trust.MODULES for kind in vars(import_module(m)).values
 LOSSES = [k for k in LOSSES if isinstance(k, type) and k.__module__ in _trust.MODULES]
 DECLARED = of_package(_trust.CLASSES)
 TUPLES = [kind for kind in DECLARED if issubclass(kind, tuple)]
-KINDS = {*DECLARED, *estimators(), *classes(OBJECTS), *splitters()}
+KINDS = {*DECLARED, *estimators(), *classes(_trust.OBJECTS), *splitters()}
 KINDS = sorted({*KINDS, *LOSSES} - {*TUPLES}, key=str)
 
 
@@ -109,7 +99,7 @@ def test_tuples_only_store_their_arguments():
 
 
 def test_each_name_is_one_class():
-    for module, names in OBJECTS.items():
+    for module, names in _trust.OBJECTS.items():
         for name in names:
             kind = getattr(import_module(module), name)
             assert (kind.__module__, kind.__qualname__) == (module, name)
