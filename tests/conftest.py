@@ -11,6 +11,8 @@ import pytest
 from .file_server import FileServer
 from .windows_files import refuse_files_in_use
 
+pytest.register_assert_rewrite("tests.checks")
+
 # Nets in tests are tiny: threads would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

@@ -1,17 +1,12 @@
-"""Processes, users and disks that are not those of the tests."""
+"""Processes and disks that are not those of the tests."""
 
 import contextlib
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import textwrap
-from pathlib import Path
 
 import pytest
-
-NOBODY = 12345  # has no entry in the password database, like the users of OpenShift
 
 
 def run_script(script, *arguments, returncode=0, prefix=(), **variables):
@@ -32,35 +27,6 @@ def run_script(script, *arguments, returncode=0, prefix=(), **variables):
     done = subprocess.run(command, capture_output=True, text=True, env=env)
     assert done.returncode == returncode, done.stderr
     return done.stdout
-
-
-@contextlib.contextmanager
-def shared_folder():
-    """Yield a temporary folder that other users may read, unlike those of pytest."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        yield folder
-
-
-# Without rights other than to read, for a Python in the home directory of root.
-READS = "-all,+dac_read_search"
-AS_NOBODY = (
-    *("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"),
-    *(f"--inh-caps={READS}", f"--ambient-caps={READS}", f"--bounding-set={READS}"),
-)
-READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
-
-
-def restricted(folder, user, disk):
-    """Return the beginning of a command for another user, or with a read-only disk."""
-    command = ["unshare", "--mount", "sh", "-c", READ_ONLY, str(folder)] * disk
-    command += AS_NOBODY * user
-    if not shutil.which(command[0]):
-        pytest.skip(f"{command[0]} is not installed")
-    if subprocess.run([*command, "test", "!", "-w", str(folder)]).returncode:
-        pytest.skip(f"{command[0]} is not allowed")
-    return command
 
 
 @contextlib.contextmanager

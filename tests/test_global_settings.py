@@ -1,4 +1,4 @@
-"""Each global setting of scikit-learn leaves the results of all steps as they are."""
+"""The global settings of scikit-learn leave the results of all steps as they are."""
 
 import numpy as np
 import pandas as pd
@@ -18,22 +18,20 @@ from .checks.data import assert_same, fitted, outputs
 from .checks.state import data
 from .test_estimators import ESTIMATORS, FASTTEXT
 
+OFF = {"assume_finite": True, "skip_parameter_validation": True}
+CHUNKS = {"working_memory": 1, "pairwise_dist_chunk_size": 2}
 SETTINGS = {
-    "pandas": {"transform_output": "pandas"},
-    "polars": {"transform_output": "polars"},
-    "routing": {"enable_metadata_routing": True},
-    "no checks": {"assume_finite": True, "skip_parameter_validation": True},
-    "chunks": {"working_memory": 1, "pairwise_dist_chunk_size": 2},
+    "polars, routing, chunks": {
+        **CHUNKS,
+        "transform_output": "polars",
+        "enable_metadata_routing": True,
+    },
+    "pandas, routing, no checks": {
+        **OFF,
+        "transform_output": "pandas",
+        "enable_metadata_routing": True,
+    },
 }
-QUICK = {**SETTINGS["pandas"], **SETTINGS["routing"], **SETTINGS["no checks"]}
-IN_TURN = [
-    pytest.param({**SETTINGS["polars"], **SETTINGS["routing"]}, id="polars, routing"),
-    pytest.param(QUICK, id="pandas, routing, no checks"),
-    *(
-        pytest.param(each, id=name, marks=pytest.mark.slow)
-        for name, each in SETTINGS.items()
-    ),
-]
 # Those that train or run networks, and those of numbers, which are in the pipelines.
 SKIPPED = (
     *("Autoencoded", "Contrastive", "Distilled", "Dynamic", "Elmo", "Transformer"),
@@ -42,17 +40,16 @@ SKIPPED = (
 
 
 @pytest.mark.filterwarnings("ignore:.*are noisy:UserWarning")
-@pytest.mark.parametrize("settings", IN_TURN[1:])
 @pytest.mark.parametrize(
     "estimator",
     [e for e in ESTIMATORS if not type(e).__name__.startswith(SKIPPED)],
     ids=lambda estimator: type(estimator).__name__,
 )
-def test_steps(estimator, settings):
+def test_steps(estimator):
     X, _ = data(estimator)
     expected = outputs(fitted(estimator, X), X)
-    with config_context(**settings):
-        assert_same(outputs(fitted(estimator, X), X), expected, f"{settings}")
+    with config_context(**SETTINGS["pandas, routing, no checks"]):
+        assert_same(outputs(fitted(estimator, X), X), expected, "other settings")
 
 
 def table(n_rows=40):
@@ -159,7 +156,7 @@ PIPELINES = {
 
 
 @pytest.mark.filterwarnings("ignore:.*are noisy:UserWarning")
-@pytest.mark.parametrize("settings", IN_TURN)
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_pipelines(name, settings):
     expected = PIPELINES[name]()

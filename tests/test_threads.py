@@ -15,19 +15,14 @@ from sk_metaembed import (
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
     DynamicMetaRegressor,
-    DynamicMetaTagger,
     ElmoLanguageModel,
-    FastTextEmbedding,
-    OneToNMetaEmbedding,
-    SVDMetaEmbedding,
     TrainableTransformer,
     TransformerEmbedding,
-    Word2VecEmbedding,
 )
 
 from .checks.data import output_values, outputs, seeded
 from .checks.state import data, draw, generators
-from .test_estimators import CHARACTERS, FASTTEXT, GENSIM, LANGUAGE_MODEL, NET
+from .test_estimators import CHARACTERS, LANGUAGE_MODEL, NET
 from .tiny_bert import TinyBert
 
 BERT = TransformerEmbedding(TinyBert())
@@ -40,16 +35,6 @@ TRAINED = [
     DynamicMetaRegressor(**POOLED, trainable=TrainableTransformer(BERT, n_layers=1)),
     AutoencodedMetaEmbedding(n_components=4, max_iter=3, noise=0.2),
     LANGUAGE,
-    *(
-        pytest.param(estimator, marks=pytest.mark.slow)
-        for estimator in (
-            DynamicMetaTagger(**{**NET, "hidden_dims": ()}),
-            OneToNMetaEmbedding(4),
-            SVDMetaEmbedding(3),
-            Word2VecEmbedding(**GENSIM),
-            FastTextEmbedding(**FASTTEXT),
-        )
-    ),
 ]
 
 

@@ -218,7 +218,7 @@ def test_files_of_arrays_are_refused_with_the_way_in(tmp_path):
             source.fit(path)
     with pytest.raises(TypeError, match="numpy.load"):
         sk.Tokenizer().fit(path)
-    with pytest.raises(ValueError, match=r"file\['IDs'\] and file\['data'\]"):
+    with pytest.raises(ValueError, match="archive.*from_arrays"):
         sk.PretrainedEmbedding(path).fit([["a"]])
     file = np.load(path)
     store = sk.WordVectors.from_arrays(file["IDs"], file["data"])
@@ -286,9 +286,8 @@ def test_stores_keep_odd_tokens_or_name_them(token, tmp_path):
         assert each[token].tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("token", ["  "])
-def test_tokens_of_white_space_alone_are_learned(token):
-    rows = [[token], [token] * 2] * 8
+def test_tokens_of_white_space_alone_are_learned():
+    rows = [["  "], ["  "] * 2] * 8
     model = sk.make_text_pipeline().fit(rows, [0, 1] * 8, model__groups=range(16))
     assert model.predict(rows).shape == (16,)
 

@@ -28,18 +28,12 @@ _N_ROWS = 24
 _DIMS = {"first": 6, "second": 4}
 
 
-def require(condition, message):
-    """Raise an AssertionError unless a condition holds."""
-    assert condition, message
-
-
 def require_error(call, pattern, what, errors=(TypeError, ValueError)):
     """Check that a call raises an error whose message matches a pattern."""
     try:
         call()
     except errors as error:
-        found = re.search(pattern, str(error))
-        require(found, f"{what}: the message does not mention {pattern!r}: {error}")
+        assert re.search(pattern, str(error)), f"{what}: {error}"
         return
     raise AssertionError(f"{what} raised no error.")
 
@@ -239,17 +233,16 @@ def assert_same(actual, expected, what, rtol=1e-4):
     """Compare two outputs, or two dicts of outputs, row by row."""
     actual, expected = unpaired(actual), unpaired(expected)
     if isinstance(expected, dict):
-        require(actual.keys() == expected.keys(), f"{what}: the methods differ.")
+        assert actual.keys() == expected.keys(), what
         for method, value in expected.items():
             assert_same(actual[method], value, f"{what} ({method})", rtol)
     elif isinstance(expected, EmbeddedSequences):
         _assert_same_embedded(actual, expected, what, rtol)
     elif isinstance(expected, TokenSequences):
-        require(actual == expected, f"{what}: the tokens differ.")
+        assert actual == expected, what
     elif _holds_arrays(expected):
         actual = list(actual)
-        lengths = list(map(len, expected))
-        require(list(map(len, actual)) == lengths, f"{what}: the rows' lengths differ.")
+        assert [*map(len, actual)] == [*map(len, expected)], what
         for one, other in zip(actual, expected, strict=True):
             _assert_same_array(one, other, what, rtol)
     else:
@@ -262,11 +255,8 @@ def _holds_arrays(value):
 
 
 def _assert_same_embedded(actual, expected, what, rtol):
-    require(actual.tokens == expected.tokens, f"{what}: the tokens differ.")
-    require(
-        actual.names == expected.names,
-        f"{what}: the names of blocks differ, {actual.names} and {expected.names}.",
-    )
+    assert actual.tokens == expected.tokens, what
+    assert actual.names == expected.names, what
     for one, other in zip(actual.blocks, expected.blocks, strict=True):
         if not one.level == other.level == "sequence":
             one = actual.broadcast(one, "token")
@@ -313,8 +303,7 @@ def output_values(output):
 def require_finite(output, what):
     """Check that the numbers of an output are neither NaN nor infinity."""
     numbers = output_values(output)
-    finite = numbers is None or np.isfinite(numbers).all()
-    require(finite, f"{what}: the output contains NaN or infinity.")
+    assert numbers is None or np.isfinite(numbers).all(), what
 
 
 def is_tagger(estimator):

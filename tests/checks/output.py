@@ -14,7 +14,6 @@ from .data import (
     embedded,
     fitted,
     input_kind,
-    require,
     seeded,
     targets,
     texts_of,
@@ -30,7 +29,7 @@ def check_set_output(estimator):
     for library in (pd, pl):
         kind = library.__name__
         step = seeded(estimator)
-        require(step.set_output(transform=kind) is step, "set_output must return self.")
+        assert step.set_output(transform=kind) is step
         with config_context(transform_output=kind):
             set_globally = fitted(estimator, X).transform(X)
         for result in (step.fit(X, y).transform(X), set_globally):
@@ -42,12 +41,8 @@ def check_set_output(estimator):
 
 def _check_frame(frame, kind, values, names):
     library = type(frame).__module__.partition(".")[0]
-    require(library == kind, f"set_output({kind!r}) returned a {type(frame)}.")
-    require(
-        list(frame.columns) == list(names),
-        f"The columns {list(frame.columns)} differ from get_feature_names_out(), "
-        f"{list(names)}.",
-    )
+    assert library == kind
+    assert list(frame.columns) == list(names)
     assert_same(frame.to_numpy(), values, f"the values of the {kind} DataFrame")
 
 
@@ -56,17 +51,14 @@ def check_feature_names(estimator):
     X = as_input(estimator, token_lists())
     step = fitted(estimator, X)
     names = step.get_feature_names_out()
-    require(
-        isinstance(names, np.ndarray) and names.dtype == object and names.ndim == 1,
-        f"get_feature_names_out must return a 1-D object array; got {names!r}.",
-    )
-    require(all(type(n) is str for n in names), f"Names must be str; got {names!r}.")
-    require(len(set(names)) == len(names), f"Names must be unique; got {list(names)}.")
+    assert isinstance(names, np.ndarray) and names.dtype == object and names.ndim == 1
+    assert all(type(n) is str for n in names)
+    assert len(set(names)) == len(names)
     result = unpaired(step.transform(X))
     if isinstance(result, TokenSequences):
         return
     width = result.dim if isinstance(result, EmbeddedSequences) else result.shape[1]
-    require(len(names) == width, f"Got {len(names)} names for {width} columns.")
+    assert len(names) == width
 
 
 def check_row_index(estimator):
@@ -82,9 +74,7 @@ def check_row_index(estimator):
         step.set_output(transform="pandas")
         fit_transformed = step.fit_transform(X, targets(estimator))
         for result in (fit_transformed, step.transform(X)):
-            require(result.index is not None, "transform lost the index of the rows.")
-            same = result.index.equals(index)
-            require(same, f"The index of the rows is {result.index}, not {index}.")
+            assert result.index is not None and result.index.equals(index)
 
 
 def _with_index(estimator, index):
