@@ -1,4 +1,4 @@
-"""Scripts that run their parts in new processes, and the memory that a part needs.
+"""Time, memory, and parts of a script in new processes.
 
 Memory is measured by the kernel, of Linux only.
 """
@@ -7,15 +7,33 @@ import json
 import os
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+
+import numpy as np
 
 _STATUS = Path("/proc/self/status")
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"),
     "1",
 )
+
+
+def alternate(calls, n_rounds):
+    """Call each function of a dict in turn.
+
+    Returns wall and CPU seconds, (n_rounds, 2), and the last result, both by name.
+    """
+    times, results = {name: [] for name in calls}, {}
+    for _ in range(n_rounds):
+        for name, call in calls.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            results[name] = call()
+            spent = time.perf_counter() - wall, time.process_time() - cpu
+            times[name].append(spent)
+    return {name: np.array(spent) for name, spent in times.items()}, results
 
 
 def in_process(*arguments, **variables):

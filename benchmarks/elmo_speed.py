@@ -14,12 +14,12 @@ Run: python benchmarks/elmo_speed.py [--size small] [--sentences 256] [--threads
 import argparse
 import os
 import tempfile
-import time
 from statistics import median
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from _measure import alternate
 
 from sk_metaembed import ElmoEmbedding, TokenSequences
 from sk_metaembed.sources.elmo._model_files import cell_key, weight_shapes
@@ -171,14 +171,6 @@ class PlainElmo:
         return torch.cat(results).cpu().numpy()
 
 
-def timed(run):
-    wall, cpu = time.perf_counter(), time.process_time()
-    result = run()
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return result, time.perf_counter() - wall, time.process_time() - cpu
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--size", choices=SIZES, default="original")
@@ -212,21 +204,15 @@ def main():
         plain(rows[:2])
         sides[f"plain, {kind}"] = lambda plain=plain: plain(rows)
 
-    times = {name: [] for name in sides}
-    results = {}
-    for _ in range(args.repeats):
-        for name, run in sides.items():
-            results[name], *seconds = timed(run)
-            times[name].append(seconds)
+    times, results = alternate(sides, args.repeats)
     load = os.getloadavg()[0]
     print(
         f"{args.size}, {device}, {args.dtype}, {torch.get_num_threads()} threads, load "
         f"{load:.1f}; {len(rows)} sentences, {tokens.n_tokens} tokens, "
         f"{tokens.n_types} types"
     )
-    ours = np.array(times["ours"])
+    ours = times["ours"]
     for name, seconds in times.items():
-        seconds = np.array(seconds)
         gap = np.abs(results[name] - results["ours"]).max()
         print(
             f"{name:17} {tokens.n_tokens / median(seconds[:, 0]):8.0f} tokens/s, "

@@ -35,7 +35,7 @@ from _data import (
     msr_analogies,
     word_similarity,
 )
-from _processes import peak_of
+from _measure import peak_of
 from _records import read_records
 from gensim.test.utils import datapath
 from sklearn.base import clone

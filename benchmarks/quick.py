@@ -34,7 +34,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from _processes import ONE_THREAD
+from _measure import ONE_THREAD
 from _quick_compare import (
     baseline,
     compare,

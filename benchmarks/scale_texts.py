@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from _processes import ONE_THREAD, in_process, peak_of
+from _measure import ONE_THREAD, in_process, peak_of
 
 HERE = Path(__file__).resolve().parent
 PIECES, PIECE = 2, 10

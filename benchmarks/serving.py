@@ -25,7 +25,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from _processes import in_process, mebibytes
+from _measure import in_process, mebibytes
 
 # CPU time is nearly the same on a busy and on an idle machine.
 CLOCKS = {"wall": "perf_counter", "cpu": "process_time"}

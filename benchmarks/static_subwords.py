@@ -22,11 +22,12 @@ and the package of `encoder_path`.
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 from _data import detokenized, load_food_reviews, load_sst2, load_vectors
+from _measure import alternate
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold
@@ -150,17 +151,11 @@ def speed(folders, models, repeats):
             return source.transform(texts).blocks[0].values
 
         for texts_name, texts in corpora().items():
-            calls = {"own": encode, "here": embed}
-            times = {key: [] for key in calls}
             encode(texts[-50:])
             embed(texts)  # compiles
-            for _ in range(repeats if len(texts) > 1 else 200):
-                vectors = {}
-                for key, call in calls.items():
-                    start = time.perf_counter()
-                    vectors[key] = call(texts)
-                    times[key].append(time.perf_counter() - start)
-            seconds = {key: median(values) for key, values in times.items()}
+            calls = {"own": partial(encode, texts), "here": partial(embed, texts)}
+            times, vectors = alternate(calls, repeats if len(texts) > 1 else 200)
+            seconds = {key: np.median(spent[:, 0]) for key, spent in times.items()}
             rates = " | ".join(f"{len(texts) / s:,.0f}" for s in seconds.values())
             own, here = vectors.values()
             empty = ~own.any(axis=1)

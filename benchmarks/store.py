@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from _processes import in_process
+from _measure import in_process
 
 CONVERT = """
 wv = WordVectors.open(source, cache_dir=cache)

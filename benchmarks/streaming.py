@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from _processes import in_process, mebibytes
+from _measure import in_process, mebibytes
 from strings_to_vectors import make_words
 
 from sk_metaembed import (

@@ -19,11 +19,10 @@ import time
 import warnings
 from functools import partial
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 from _bare_pass import BarePass
-from _processes import in_process, mebibytes
+from _measure import alternate, in_process, mebibytes
 from numba import config
 
 from sk_metaembed import (
@@ -135,14 +134,8 @@ def peers(texts, words, matrix):
 
 def medians(repeats, calls):
     """Return the median wall and CPU time of each call; calls alternate."""
-    times = {name: [] for name in calls}
-    for _ in range(repeats):
-        for name, call in calls.items():
-            wall, cpu = time.perf_counter(), time.process_time()
-            call()
-            spent = time.perf_counter() - wall, time.process_time() - cpu
-            times[name].append(spent)
-    return {name: tuple(map(median, zip(*t, strict=True))) for name, t in times.items()}
+    times, _ = alternate(calls, repeats)
+    return {name: np.median(spent, axis=0) for name, spent in times.items()}
 
 
 def stages(steps, texts):

@@ -8,31 +8,32 @@ input order on the host. The implementations alternate, and the median of the ro
 reported.
 
 sentence-transformers computes one vector per sentence; it is skipped if it is not
-installed. ``--documents``: long texts, in windows; the source only. ``--host``: the
-source with zeros in place of the network's states, next to its tokenizer alone, on BBC
-articles, whole and cut into texts of 20 words.
+installed. ``--lengths``: vectors of texts of 5 to 500 words, cut from BBC articles,
+next to ``SentenceTransformer.encode``. ``--documents``: long texts, in windows; the
+source only. ``--host``: the source with zeros in place of the network's states, next to
+its tokenizer alone, on BBC articles, whole and cut into texts of 20 words.
 
 Needs ``SK_METAEMBED_DATA``.
-Run: python benchmarks/transformer_speed.py [--all]
+Run: python benchmarks/transformer_speed.py [--lengths 6000] [--documents 100]
+     [--host 400]
 """
 
 import argparse
 import os
-import time
 from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import torch
 from _data import load_sst2
+from _measure import alternate
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 from sk_metaembed import Tokenizer, TokenSequences, TransformerEmbedding
 from sk_metaembed._training._onednn import pack_layers
 from sk_metaembed.datasets import load_bbc_news
 
-BUDGETS = (256, 1024, 2048)
-ON_GPU = (4_096, 65_536)
+LENGTHS = (5, 20, 50, 100, 200, 500)
 
 
 class Bare:
@@ -81,22 +82,16 @@ class Ours:
 class SentenceVectors:
     """sentence-transformers: the mean over the pieces of each sentence."""
 
-    def __init__(self, path, tokens, device):
+    def __init__(self, path, texts, device, dtype="float32"):
         from sentence_transformers import SentenceTransformer
 
-        self.model = SentenceTransformer(path, device=device)
-        self.texts = [" ".join(row) for row in tokens]
+        options = {"dtype": getattr(torch, dtype)}
+        self.model = SentenceTransformer(path, device=device, model_kwargs=options)
+        self.texts = list(texts)
 
     def __call__(self):
         """Embed all sentences."""
         self.model.encode(self.texts, batch_size=32)
-
-
-def timed(side):
-    """Return wall and processor seconds of one round."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    side()
-    return time.perf_counter() - wall, time.process_time() - cpu
 
 
 def sides_of(args, path, tokens):
@@ -115,16 +110,12 @@ def sides_of(args, path, tokens):
             name = f"forward pass alone, {dtype}, oneDNN's layout"
             sides[name] = Bare(*given, dtype, packed=True)
     try:
-        sides["sentence-transformers"] = SentenceVectors(*given)
+        texts = map(" ".join, tokens)
+        sides["sentence-transformers"] = SentenceVectors(path, texts, device)
     except ImportError as error:
         print(f"sentence-transformers is skipped: {error}")
-    if device != "cpu" or args.all:
+    if device != "cpu":
         sides["forward pass alone, bfloat16"] = Bare(*given, "bfloat16")
-    if args.all:
-        sides["forward pass alone, batches of 8"] = Bare(*given, size=8)
-        for budget in BUDGETS if device == "cpu" else ON_GPU:
-            name = f"ours, batch_tokens={budget}"
-            sides[name] = Ours(*given, batch_tokens=budget)
     return sides
 
 
@@ -132,10 +123,7 @@ def table(sides, tokens, rounds):
     """Print the median round of each implementation, relative to the forward pass."""
     for side in sides.values():
         side()  # the first call allocates memory and may compile
-    times = {name: [] for name in sides}
-    for _ in range(rounds):
-        for name, side in sides.items():
-            times[name].append(timed(side))
+    times, _ = alternate(sides, rounds)
     medians = {name: np.median(result, axis=0) for name, result in times.items()}
     bare = medians[next(iter(sides))]
     n_words, n_rows = len(tokens.codes), len(tokens)
@@ -148,6 +136,31 @@ def table(sides, tokens, rounds):
         )
 
 
+def lengths(path, device, dtype, n_words, rounds):
+    """Print the speed of sentence vectors by length, relative to ``encode``."""
+    words = " ".join(load_bbc_news().data).split()
+    print("| words per text | texts | encode, CPU s | ours | ratio | wall, ratio |")
+    print("|---|---|---|---|---|---|")
+    for length in (*LENGTHS, None):
+        rng, texts, total = np.random.default_rng(0), [], 0
+        while total < n_words:
+            size = length or int(rng.choice(LENGTHS))
+            start = rng.integers(len(words) - size)
+            texts.append(" ".join(words[start : start + size]))
+            total += size
+        sides = {
+            "encode": SentenceVectors(path, texts, device, dtype),
+            "ours": Ours(path, texts, device, output="sentence", dtype=dtype),
+        }
+        times, _ = alternate(sides, rounds + 1)  # the first warms up
+        theirs, ours = (np.median(times[side][1:], axis=0) for side in sides)
+        print(
+            f"| {length or 'mixed'} | {len(texts)} | {theirs[1]:.3f} | {ours[1]:.3f} "
+            f"| {theirs[1] / ours[1]:.2f} | {theirs[0] / ours[0]:.2f} |",
+            flush=True,
+        )
+
+
 def documents(path, device, n_documents, rounds):
     """Print how many long texts per second the source embeds in each precision."""
     tokens = Tokenizer().transform(load_bbc_news().data[:n_documents])
@@ -155,12 +168,8 @@ def documents(path, device, n_documents, rounds):
         dtype: Ours(path, tokens, device, dtype=dtype)
         for dtype in ("float32", "bfloat16")
     }
-    times = {name: [] for name in sides}
-    for _ in range(rounds):
-        for name, side in sides.items():
-            times[name].append(timed(side))
     print(f"{len(tokens)} documents, {len(tokens.codes)} words")
-    for name, result in times.items():
+    for name, result in alternate(sides, rounds)[0].items():
         wall, cpu = np.median(result, axis=0)
         rate, cpu_rate = len(tokens) / wall, len(tokens) / cpu
         print(f"{name}: {rate:.1f} documents/s, {cpu_rate:.1f} per CPU second")
@@ -206,9 +215,9 @@ def host(path, n_documents, rounds):
             given = [" ".join(row) for row in data] if kind else texts
             source = TransformerEmbedding(pair, output="words").fit(data[:20])
             alone = partial(split, given, add_special_tokens=False)
-            sides = alone, partial(source.transform, data)
-            times = [[timed(side)[1] for side in sides] for _ in range(rounds + 1)]
-            alone, whole = np.median(times[1:], axis=0)
+            sides = {"alone": alone, "whole": partial(source.transform, data)}
+            times, _ = alternate(sides, rounds + 1)  # the first warms up
+            alone, whole = (np.median(times[side][1:, 1]) for side in sides)
             n = tokens.n_tokens
             print(
                 f"| {name}{kind} | {n:,} | {n / alone:,.0f} | {n / whole:,.0f} "
@@ -222,10 +231,11 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, help="torch's, on a CPU")
     parser.add_argument("--sentences", type=int, default=2000)
+    parser.add_argument("--dtype", default="float32", help="of --lengths")
+    parser.add_argument("--lengths", type=int, help="number of words per length")
     parser.add_argument("--documents", type=int, help="number of BBC articles")
     parser.add_argument("--host", type=int, help="number of BBC articles; no network")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--all", action="store_true", help="budgets, bf16")
     args = parser.parse_args()
     if args.threads:
         torch.set_num_threads(args.threads)
@@ -236,6 +246,9 @@ def main():
         path = encoder_path("minilm")
     if args.host:
         host(str(path), args.host, args.rounds)
+        return
+    if args.lengths:
+        lengths(str(path), args.device, args.dtype, args.lengths, args.rounds)
         return
     if args.documents:
         documents(str(path), args.device, args.documents, args.rounds)
