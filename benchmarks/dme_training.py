@@ -24,7 +24,6 @@ from torch import nn
 from sk_metaembed import (
     Block,
     DynamicMetaClassifier,
-    DynamicMetaEmbedding,
     EmbeddedSequences,
     TokenSequences,
 )
@@ -249,27 +248,6 @@ def time_ours(X, y, epochs, attention, device, dtype, encoder):
     return epochs * X.tokens.n_tokens / (time.perf_counter() - start)
 
 
-def time_transform(X):
-    """Return seconds of word-level attention per type and per token."""
-    dme = DynamicMetaEmbedding("word", projection_dim=PROJECTION, max_epochs=1)
-    dme.fit(X[:64], np.arange(64) % 2)
-    best = min(_seconds(lambda: dme.transform(X)) for _ in range(3))
-    mixer = dme.net_.module_.mixer.eval().cpu()
-    tables = [torch.from_numpy(np.array(block.values)) for block in X.blocks]
-
-    def per_token():
-        codes = torch.from_numpy(X.tokens.codes.astype(np.int64))
-        with torch.inference_mode():
-            for part in codes.split(4096):
-                projected = [
-                    p(t[part]) for p, t in zip(mixer.projections, tables, strict=True)
-                ]
-                known = torch.ones(len(part), N_SOURCES, dtype=torch.bool)
-                mixer.mix_rows(projected, known)[0].numpy()
-
-    return best, min(_seconds(per_token) for _ in range(3))
-
-
 def _seconds(function):
     start = time.perf_counter()
     function()
@@ -348,19 +326,12 @@ def main():
     device = options.device
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
-    everything, y = make_data()
-    X, y = everything[: options.sentences], y[: options.sentences]
+    X, y = (part[: options.sentences] for part in make_data())
     print(
         f"{len(X)} sentences, {X.tokens.n_tokens} tokens, {options.encoder}, "
         f"{device}, {options.threads} threads\n"
     )
     compare(X, y, options, device)
-    per_type, per_token = time_transform(everything)
-    tokens = everything.tokens
-    print(f"\nTransform of {tokens.n_tokens} tokens of {tokens.n_types} types\n")
-    print("| word attention | ms | ratio |\n|---|---|---|")
-    print(f"| per token | {per_token * 1e3:.1f} | 1.0 |")
-    print(f"| per type | {per_type * 1e3:.1f} | {per_token / per_type:.1f} |")
 
 
 if __name__ == "__main__":
