@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from io import BytesIO
 from itertools import chain, islice
@@ -185,8 +185,9 @@ def _read_batches(source, column, keep, size):
 
     Each has at most `size` rows. A source without rows has one empty batch.
     """
+    is_json = False
     if isinstance(source, str | os.PathLike):
-        source = _open_path(Path(source).expanduser(), column)
+        source, is_json = _open_path(Path(source).expanduser())
     if hasattr(source, "schema") or hasattr(source, "columns"):
         return _read_arrow(source, column, keep, size)
     if isinstance(source, bytes | Mapping | set) or not isinstance(source, Iterable):
@@ -196,7 +197,7 @@ def _read_batches(source, column, keep, size):
             "or RecordBatchReader, or the path of a text, JSON-lines, Parquet or Arrow "
             "file or of a folder of them."
         )
-    if isinstance(source, _JsonLines):
+    if is_json:
         return _read_records(source, column, keep, size)
     if column or keep:
         raise ValueError(
@@ -221,30 +222,22 @@ def _slices(rows, size):
         yield batch
 
 
-class _JsonLines(Iterator):
-    """The objects of JSON-lines files."""
-
-    def __init__(self, files):
-        self._records = chain.from_iterable(map(self._read, files))
-
-    def __next__(self):
-        return next(self._records)
-
-    def _read(self, file):
-        for number, line in enumerate(read_lines(file), start=1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-                if not isinstance(record, dict):
-                    raise ValueError(f"it is a {type(record).__name__}")
-            except ValueError as error:
-                raise ValueError(
-                    f"{file}, line {number:,} is not a JSON object: {error}. Every "
-                    'line must be an object, such as {"id": 1, "text": "..."}. Read a '
-                    "file with a single JSON array by pandas.read_json."
-                ) from error
-            yield record
+def _json_lines(file):
+    """Yield the objects of a JSON-lines file."""
+    for number, line in enumerate(read_lines(file), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            if not isinstance(record, dict):
+                raise ValueError(f"it is a {type(record).__name__}")
+        except ValueError as error:
+            raise ValueError(
+                f"{file}, line {number:,} is not a JSON object: {error}. Every line "
+                'must be an object, such as {"id": 1, "text": "..."}. Read a file with '
+                "a single JSON array by pandas.read_json."
+            ) from error
+        yield record
 
 
 def _read_records(records, column, keep, size):
@@ -309,8 +302,11 @@ def _check_columns(names, column, keep):
             )
 
 
-def _open_path(path, column):
-    """Return the lines or objects of a file or folder, or a Dataset of pyarrow."""
+def _open_path(path):
+    """Return the lines or objects of a file or folder, or a Dataset of pyarrow.
+
+    The second result is whether they are objects.
+    """
     if not path.exists():
         raise FileNotFoundError(
             f"There is no file or folder {str(path)!r}. A str is read as a path; pass "
@@ -327,16 +323,17 @@ def _open_path(path, column):
     if suffix in _ARROW:
         from pyarrow import dataset
 
-        return dataset.dataset(path, format=_ARROW[suffix], partitioning="hive")
+        options = {"format": _ARROW[suffix], "partitioning": "hive"}
+        return dataset.dataset(path, **options), False
     if suffix in _OTHER_FORMATS:
         raise ValueError(
             f"Files of type {suffix} cannot be a source: {files[0]}. For text tables, "
             "pass pyarrow.dataset.dataset(path, format='csv'); for others, an iterable "
             "or a DataFrame."
         )
-    if suffix in _JSON:
-        return _JsonLines(files)
-    return chain.from_iterable(map(read_lines, files))
+    is_json = suffix in _JSON
+    read = _json_lines if is_json else read_lines
+    return chain.from_iterable(map(read, files)), is_json
 
 
 def _is_data(path):
