@@ -108,45 +108,28 @@ def errors_of_folder(target):
         ) from error
 
 
-def lock_file(path, *, wait):
-    """Return a held `filelock.FileLock` on a path, which `release_lock` ends.
-
-    None if another process holds it, unless `wait`.
-    """
-    import filelock
-
-    # Other users may open the lock, so that they can wait for it.
-    lock = filelock.FileLock(path, mode=0o666, thread_local=False)
-    try:
-        return lock.acquire(blocking=wait).lock
-    except filelock.Timeout:
-        return None
-
-
-def release_lock(lock):
-    """Release a lock, and remove its file.
-
-    A process that waits for it notices that the file is gone, and creates another one.
-    Windows does not remove an open file.
-    """
-    with contextlib.suppress(OSError):
-        os.unlink(lock.lock_file)
-    lock.release()
-
-
 @contextlib.contextmanager
 def exclusive_lock(target):
     """Hold a lock file next to the target. Only one process can hold it at a time.
 
     The directory of the target is created if it is missing.
     """
+    import filelock
+
+    path = target.with_name(f".{target.name}.lock")
+    # Other users may open the lock, so that they can wait for it.
+    lock = filelock.FileLock(path, mode=0o666, thread_local=False)
     with errors_of_folder(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        lock = lock_file(target.with_name(f".{target.name}.lock"), wait=True)
+        lock.acquire()
     try:
         yield
     finally:
-        release_lock(lock)
+        # A process that waits for the lock notices that its file is gone, and creates
+        # another one. Windows does not remove an open file.
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        lock.release()
 
 
 def publish(target, write, *, overwrite=False):

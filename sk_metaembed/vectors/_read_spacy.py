@@ -178,16 +178,7 @@ def _key2row(path, n_rows):
     return keys, rows
 
 
-_KINDS = {
-    0xCC: ">B",
-    0xCD: ">H",
-    0xCE: ">I",
-    0xCF: ">Q",
-    0xD0: ">b",
-    0xD1: ">h",
-    0xD2: ">i",
-    0xD3: ">q",
-}
+_KINDS = {0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q"}
 _READERS = {
     kind: (struct.Struct(f).unpack_from, struct.calcsize(f))
     for kind, f in _KINDS.items()

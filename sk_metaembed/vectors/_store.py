@@ -399,29 +399,26 @@ class StoreWriter:
         return cast
 
     def _warn_of_repairs(self, n_words):
-        count = self.repairs["undecodable_words"]
-        if count > max(10, n_words // 100):
-            warnings.warn(
-                f"{self.label}: {count:,} of {n_words:,} words are not UTF-8, so texts "
-                "do not contain them. Convert the file if it is in another encoding.",
-                stacklevel=2,
+        texts, counts = [], self.repairs
+        if counts["undecodable_words"] > max(10, n_words // 100):
+            texts.append(
+                f"{counts['undecodable_words']:,} of {n_words:,} words are not UTF-8, "
+                "so texts do not contain them. Convert the file if it is in another "
+                "encoding."
             )
-        count = self.repairs["words_without_text"]
-        if count:
-            warnings.warn(
-                f"{self.label}: {count:,} vectors belong to words that are not in "
-                "strings.json and were dropped; they count as unknown.",
-                stacklevel=2,
+        if counts["words_without_text"]:
+            texts.append(
+                f"{counts['words_without_text']:,} vectors belong to words that are "
+                "not in strings.json and were dropped; they count as unknown."
             )
-        count = self.repairs["not_finite_rows"]
-        if count:
-            examples = ", ".join(map(repr, self._not_finite[:5]))
-            warnings.warn(
-                f"{self.label}: {count} words have NaN or infinity in their vectors "
-                f"and were dropped; they count as unknown: {examples}"
-                f"{', ...' if count > 5 else ''}.",
-                stacklevel=2,
+        if counts["not_finite_rows"]:
+            texts.append(
+                f"{counts['not_finite_rows']} words have NaN or infinity in their "
+                "vectors and were dropped; they count as unknown, such as "
+                f"{', '.join(map(repr, self._not_finite[:5]))}."
             )
+        for text in texts:
+            warnings.warn(f"{self.label}: {text}", stacklevel=2)
 
 
 def row_chunks(matrix):
@@ -559,8 +556,6 @@ def map_arrays(path, meta):
         }
     except PermissionError:
         raise
-    except FileNotFoundError as error:
-        raise corrupt_error(path, f"{error.filename} is missing") from error
     except Exception as error:  # numpy parses headers, and raises many kinds
         raise corrupt_error(
             path, f"an array cannot be read ({error!r:.200})"

@@ -394,6 +394,7 @@ class WordVectors(Handle, Immutable, keep=16):
         Returns
         -------
         gensim.models.KeyedVectors
+            Of float32, in row order.
         """
         kv = import_gensim("to_keyed_vectors").models.KeyedVectors(self.dim)
         kv.add_vectors(self.words.tolist(), np.array(self.vectors, np.float32))
