@@ -138,11 +138,6 @@ class DistilledEmbedding(BaseEmbedding):
     validation_fraction : float, default=0.1
         Fraction of the texts on which `cosine_` is measured, with a student that is
         trained on the others. With 0, `cosine_` is not computed.
-    keep_teacher : bool, default=False
-        Whether `sk_metaembed.save` saves `teacher` and `unlabeled` with a fitted
-        estimator. Only `fit` needs them; otherwise both are None in the file. Pickles
-        always contain both, because a Pipeline with ``memory`` and other processes may
-        fit the estimator again.
     random_state : int, RandomState instance or None, default=None
         Selects the texts on which `cosine_` is measured. The student does not depend on
         it.
@@ -199,7 +194,8 @@ class DistilledEmbedding(BaseEmbedding):
     The teacher is fitted on X alone, with y; the student learns from X and `unlabeled`.
     Texts without tokens are omitted, as are those for which the teacher returns only
     zeros. A text without a known n-gram, and without a vector of `base`, is unknown:
-    its vector is zero.
+    its vector is zero. `sk_metaembed.save` leaves `teacher` and `unlabeled`, which only
+    `fit` needs, out of the file of a fitted estimator; pickles contain both.
 
     The student is linear in n-grams. For example, it can only learn that "not" reverses
     the meaning of a word from their bigram. With many labels, a TF-IDF classifier may
@@ -238,7 +234,6 @@ class DistilledEmbedding(BaseEmbedding):
         "max_features": [COUNT],
         "alpha": [POSITIVE],
         "validation_fraction": [SHARE],
-        "keep_teacher": ["boolean"],
         "random_state": ["random_state"],
     }
 
@@ -252,7 +247,6 @@ class DistilledEmbedding(BaseEmbedding):
         max_features: int = 20_000,
         alpha: float = 1.0,
         validation_fraction: float = 0.1,
-        keep_teacher: bool = False,
         random_state: RandomState = None,
         preprocess: Preprocess | None = None,
         missing: Literal["raise", "empty"] = "raise",
@@ -264,7 +258,6 @@ class DistilledEmbedding(BaseEmbedding):
         self.max_features = max_features
         self.alpha = alpha
         self.validation_fraction = validation_fraction
-        self.keep_teacher = keep_teacher
         self.random_state = random_state
         self.preprocess = preprocess
         self.missing = missing
@@ -272,8 +265,8 @@ class DistilledEmbedding(BaseEmbedding):
     def _fit_vectors(self, tokens, y):
         if self.teacher is None:
             raise ValueError(
-                "teacher is None, so there is nothing to learn. Files omit the teacher "
-                "unless keep_teacher=True: set it again with set_params(teacher=...)."
+                "teacher is None, so there is nothing to learn. Files of a fitted "
+                "estimator omit it: set it again with set_params(teacher=...)."
             )
         filled = np.flatnonzero(tokens.lengths)
         if not len(filled):
@@ -358,11 +351,9 @@ class DistilledEmbedding(BaseEmbedding):
         return Block(self.block_name, values, "sequence", known, copy=False)
 
     def _saved_attributes(self):
-        """Return the attributes that files contain."""
-        state = dict(vars(self))
-        if "student_" in state and not self.keep_teacher:
-            state |= {"teacher": None, "unlabeled": None}
-        return state
+        """Return the attributes that files contain: of a fitted one all but for fit."""
+        fit_only = {"teacher": None, "unlabeled": None}
+        return vars(self) | (fit_only if hasattr(self, "student_") else {})
 
 
 def _warn_if_split_differently(tokens, unlabeled):

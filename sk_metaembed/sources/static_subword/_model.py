@@ -35,8 +35,7 @@ from .._loaded_encoder import (
     write_modules,
 )
 from ._model_files import find_files, find_model, read_tensors
-from ._piece_tokenizer import PieceTokenizer
-from ._word_tokenizer import CONFIG, WordTokenizer, read_word_tokenizer
+from ._tokenizer import WORDS_FILE, PieceTokenizer, WordTokenizer
 
 _CHUNK = 1 << 22  # characters to read at a time
 _VERSION = 2
@@ -62,8 +61,8 @@ class StaticModel(Handle, keep=2):
     def __init__(self, spec, files):
         self._spec, self._paths, self.settings = spec, files, files.settings
         self._modules, self._head = files.modules, None
-        is_of_words = files.tokenizer.name == CONFIG
-        make = read_word_tokenizer if is_of_words else PieceTokenizer
+        is_of_words = files.tokenizer.name == WORDS_FILE
+        make = WordTokenizer if is_of_words else PieceTokenizer
         self.tokenizer = make(files.tokenizer)
         self._read_table(files)
         self._set_dimensions()

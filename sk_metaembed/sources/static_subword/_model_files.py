@@ -25,7 +25,7 @@ from .._encoder_modules import (
     unknown_module,
 )
 from .._model_folder import STATIC_MODULES, find_folder, hint_of_folder
-from ._word_tokenizer import CONFIG
+from ._tokenizer import WORDS_FILE
 
 _WEIGHTS = ("model.safetensors", "embeddings.safetensors", "pytorch_model.bin")
 _TOKENIZER, _CONFIG = "tokenizer.json", "config.json"
@@ -60,7 +60,8 @@ class StaticFiles(NamedTuple):
 
 def find_model(spec, *, local):
     """Return a StaticSpec as `find_folder` does, and the folder."""
-    files = [*_WEIGHTS, _TOKENIZER, _CONFIG, MODULES, SETTINGS, ROUTES, _WORDS, CONFIG]
+    files = [*_WEIGHTS, _TOKENIZER, _CONFIG, _WORDS, WORDS_FILE]
+    files += [MODULES, SETTINGS, ROUTES]
     patterns = [*files, *(f"*/{name}" for name in files)]
     return find_folder(spec, _EXPECTED, local=local, allow_patterns=patterns)
 
@@ -147,11 +148,11 @@ def _words(folder, place, rest, hint):
     kind = module_kind(str(config.get("tokenizer_class")))
     if kind != "WhitespaceTokenizer":
         raise unknown_module("WordEmbeddings", f"the tokenizer {kind}")
-    weights, tokenizer = _weights_in(place, _WEIGHTS), place / CONFIG
+    weights, tokenizer = _weights_in(place, _WEIGHTS), place / WORDS_FILE
     if weights is None or not tokenizer.is_file():
         raise FileNotFoundError(
-            f"{place} has no {CONFIG if weights else _WEIGHTS[0]}, which the module "
-            "WordEmbeddings needs."
+            f"{place} has no {WORDS_FILE if weights else _WEIGHTS[0]}, which the "
+            "module WordEmbeddings needs."
         )
     limit = _checked_length(config, "max_seq_length", None, place / _WORDS)
     modules = read_modules(folder, rest, max_length=limit)

@@ -1,4 +1,4 @@
-"""Aligner: split texts into the pieces (subwords) of a tokenizer, assign them to words.
+"""Aligner: split texts into the pieces of a tokenizer, assign them to words.
 
 Each distinct word is split once if the tokenizer splits it alike in every text.
 """
@@ -30,7 +30,7 @@ _MOST_PIECES = 1 << 18  # remembered at most
 _LONGEST = 64  # words with more characters are not remembered
 
 
-class Subwords(NamedTuple):
+class Pieces(NamedTuple):
     """The pieces of texts: those of text i are at ``offsets[i]:offsets[i + 1]``."""
 
     ids: np.ndarray  # int64 (n_pieces,)
@@ -40,25 +40,25 @@ class Subwords(NamedTuple):
     def take(self, rows):
         """Return the pieces of some texts."""
         places, offsets = gather_index(self.offsets, rows)
-        return Subwords(self.ids[places], self.spans[places], offsets)
+        return Pieces(self.ids[places], self.spans[places], offsets)
 
     def followed_by(self, other):
         """Return the pieces of these texts, followed by those of others."""
         ids, spans = map(np.concatenate, zip(self[:2], other[:2], strict=True))
         offsets = np.append(self.offsets[:-1], self.offsets[-1] + other.offsets)
-        return Subwords(ids, spans, offsets)
+        return Pieces(ids, spans, offsets)
 
 
 # The pieces of one text without any.
-NO_SUBWORDS = Subwords(
+NO_PIECES = Pieces(
     np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros(2, np.int64)
 )
 
 
 def split_texts(tokenizer, texts):
-    """Return the `Subwords` of texts; its spans are zeros for a slow tokenizer."""
+    """Return the `Pieces` of texts; its spans are zeros for a slow tokenizer."""
     if not texts:
-        return NO_SUBWORDS._replace(offsets=NO_SUBWORDS.offsets[:1])
+        return NO_PIECES._replace(offsets=NO_PIECES.offsets[:1])
     fast = {"return_offsets_mapping": True} if tokenizer.is_fast else {}
     encoded = tokenizer(
         texts,
@@ -75,7 +75,7 @@ def split_texts(tokenizer, texts):
     if fast:
         pairs = chain.from_iterable(encoded["offset_mapping"])
         spans.ravel()[:] = np.fromiter(chain.from_iterable(pairs), np.int64)
-    return Subwords(ids, spans, offsets)
+    return Pieces(ids, spans, offsets)
 
 
 class WordSplitter:
@@ -98,10 +98,10 @@ class WordSplitter:
         # The first row stands for all words that depend on others. Its length is -1, so
         # that the words of such a text are together shorter than the text.
         self._codes, self._lengths = {}, np.array([-1])
-        self._split = NO_SUBWORDS
+        self._split = NO_PIECES
 
     def __call__(self, texts):
-        """Return the `Subwords` of texts."""
+        """Return the `Pieces` of texts."""
         if max(len(self._split.ids), len(self._codes)) > _MOST_PIECES:
             self._forget()
         words = [text.replace(" ", "\0 ").split("\0") for text in texts]
@@ -115,7 +115,7 @@ class WordSplitter:
         split = self._split.take(codes)
         begins = ends[:-1] - np.repeat(ends[firsts[:-1]], np.diff(firsts))
         spans = split.spans + np.repeat(begins, np.diff(split.offsets))[:, None]
-        split = Subwords(split.ids, spans, split.offsets[firsts])
+        split = Pieces(split.ids, spans, split.offsets[firsts])
         if known.all():
             return split
         others = np.flatnonzero(~known)
@@ -135,7 +135,7 @@ class WordSplitter:
         keep[lead] = False
         shift = np.repeat(inner * len(_LEAD), np.diff(split.offsets))
         spans, offsets = split.spans - shift[:, None], offsets_of(keep)[split.offsets]
-        split = self._split.followed_by(Subwords(split.ids[keep], spans[keep], offsets))
+        split = self._split.followed_by(Pieces(split.ids[keep], spans[keep], offsets))
         lengths = np.concatenate([self._lengths, [len(word) for word in added]])
         # After a word without pieces, ByteLevel does not trim spaces off spans.
         is_used = (np.diff(offsets) > 0) | self._any_space
@@ -161,7 +161,7 @@ def _is_one_word(text):
 
 
 def make_splitter(tokenizer):
-    """Return a function from texts to their `Subwords`: a `WordSplitter` if possible.
+    """Return a function from texts to their `Pieces`: a `WordSplitter` if possible.
 
     This requires a `WordRule`, and the same result for a probe as without splitting it.
     """
@@ -177,7 +177,7 @@ def make_splitter(tokenizer):
     return by_word if all(np.array_equal(*pair) for pair in pairs) else whole
 
 
-class AlignedSubwords(NamedTuple):
+class AlignedPieces(NamedTuple):
     """The pieces of sentences, without the special tokens around them.
 
     The pieces of sentence i are at ``offsets[i]:offsets[i + 1]``. A piece may belong to
@@ -229,7 +229,7 @@ class Aligner:
         self._readable = {}
 
     def encode(self, sentences, *, as_text=False):
-        """Return the AlignedSubwords of sentences, with `as_text` without words.
+        """Return the AlignedPieces of sentences, with `as_text` without words.
 
         Original texts with places of tokens require `has_offsets`.
         """
@@ -270,7 +270,7 @@ class Aligner:
         at, owners = overlapping(np.where(words < 0, -1, shifted), spans)
         is_prefix = offsets_of(spans[:, 1] <= np.repeat(begins, n_pieces))
         n_prefix = np.diff(is_prefix[split.offsets])
-        return AlignedSubwords(split.ids, split.offsets, n_prefix, at, owners)
+        return AlignedPieces(split.ids, split.offsets, n_prefix, at, owners)
 
     def _whole(self, sentences):
         """Return the pieces of texts, none of which is assigned to a word."""
@@ -281,14 +281,14 @@ class Aligner:
         is_prefix = np.append(split.ids, -1)[places] == self._prefix_ids
         n_prefix = np.logical_and.accumulate(is_prefix, axis=1).sum(axis=1)
         none = np.zeros(0, dtype=np.int64)
-        return AlignedSubwords(split.ids, split.offsets, n_prefix, none, none)
+        return AlignedPieces(split.ids, split.offsets, n_prefix, none, none)
 
     def _word_by_word(self, sentences):
         words = [self._with_spaces(map(encodable, words)) for words in sentences]
         flat = list(chain.from_iterable(words))
         rows = dict.fromkeys(filter(None, flat))
         # The rows are the prefix, the distinct words, and the empty word.
-        split = self._split([self.prefix, *rows]).followed_by(NO_SUBWORDS)
+        split = self._split([self.prefix, *rows]).followed_by(NO_PIECES)
         rows = {word: row for row, word in enumerate([*rows, ""], start=1)}
         codes = np.fromiter(map(rows.__getitem__, flat), np.int64, len(flat))
         firsts = offsets_of([len(sentence) for sentence in words])
@@ -299,7 +299,7 @@ class Aligner:
         owners = (owners - np.cumsum(codes == 0)[owners])[at]
         offsets = split.offsets[firsts + np.arange(len(firsts))]
         n_prefix = np.full(len(words), len(self._prefix_ids))
-        return AlignedSubwords(split.ids, offsets, n_prefix, at, owners)
+        return AlignedPieces(split.ids, offsets, n_prefix, at, owners)
 
     def _with_spaces(self, words):
         """Return words with a space before each, except the first and empty ones."""

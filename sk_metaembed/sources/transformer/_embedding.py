@@ -23,7 +23,7 @@ from .._fingerprint import fingerprint_of
 from .._loaded_encoder import ModelParameterMixin
 from .._sentences import SentenceRows, distinct_sentences, distinct_texts
 from ._alignment import readable_types
-from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec, pieces_beyond
+from ._forward import PIECE_MODES, ForwardPass, OutputSpec, pieces_beyond
 from ._loaded_model import LoadedModel, LoadedPair, check_pair, portable_pair
 from ._model import ModelSpec, TransformerModel
 from ._network import network_shape, static_vectors
@@ -194,7 +194,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         ],
         "layers": [Integral, "array-like", StrOptions({"all"})],
         "static": ["boolean"],
-        "subword": [StrOptions(set(SUBWORD_MODES))],
+        "subword": [StrOptions(set(PIECE_MODES))],
         "output": [StrOptions(set(_OUTPUTS))],
         "prompt": [str, None],
         "prompt_name": [str, None],

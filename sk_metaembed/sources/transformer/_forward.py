@@ -20,7 +20,7 @@ from .._sentences import VectorKind, text_of
 
 _UNLIMITED = np.iinfo(np.int64).max
 _MAX_GROWTH = 11  # NFKC expands a byte of UTF-8 to at most this many
-SUBWORD_MODES = ("first", "last", "mean", "max")
+PIECE_MODES = ("first", "last", "mean", "max")
 
 
 class OutputSpec(NamedTuple):

@@ -16,8 +16,7 @@ from sk_metaembed import (
 )
 
 from ... import tiny_bert
-from ..transformer.test_alignment import byte_level
-from ..transformer.test_embedding import HOW, counted_passes
+from ..transformer.test_embedding import counted_passes
 from ..transformer.test_families import Slow
 
 TEXTS = [
@@ -65,40 +64,6 @@ def test_the_whole_text_unchanged_at_the_sequence_level(pair):
         np.testing.assert_allclose(mean.values[i], states.mean(0), atol=1e-5)
         np.testing.assert_allclose(cls.values[i], states[0], atol=1e-5)
     assert not mean.values[1].any()
-
-
-@pytest.mark.parametrize("subword", ["first", "mean"])
-def test_words_are_those_of_the_model_s_own_tokenizer(pair, subword):
-    how = HOW[subword]
-    tokens = Tokenizer(punctuation=True).transform(TEXTS)
-    source = TransformerEmbedding(pair, subword=subword)
-    embedded = source.fit_transform(tokens)
-    for i, text in enumerate(TEXTS):
-        states, _, given = by_hand(pair, text)
-        of = np.array([-1 if w is None else w for w in given.word_ids(0)])
-        expected = [how(states[of == word]) for word in range(of.max() + 1)]
-        assert len(tokens[i]) == len(expected)
-        if expected:
-            np.testing.assert_allclose(embedded[i], expected, atol=1e-5)
-
-
-def test_a_piece_may_be_of_several_words():
-    """A byte-level tokenizer glues what the Tokenizer splits."""
-    from transformers import GPT2Config, GPT2Model
-
-    tokenizer = byte_level("GPT2Tokenizer")
-    network = GPT2Model(
-        GPT2Config(vocab_size=len(tokenizer), n_embd=8, n_layer=1, n_head=2)
-    ).eval()
-    text = "a kik"
-    states = network(torch.tensor([tokenizer(text)["input_ids"]])).last_hidden_state
-    states = states[0].detach().numpy()
-    names = tokenizer.convert_ids_to_tokens(tokenizer(text)["input_ids"])
-    assert names == ["a", "Ġki", "k"]
-    letters = Tokenizer(token_pattern=r"\w").transform([text])
-    source = TransformerEmbedding((network, tokenizer))
-    result = source.fit_transform(letters)[0]
-    np.testing.assert_allclose(result, states[[0, 1, 1, 2]], atol=1e-5)
 
 
 LONG = "The king, (queen) was GOOD: 3.5% more than in 1999! Was it? It was."

@@ -225,3 +225,12 @@ def test_token_lists_have_the_pieces_of_separate_words(make):
         own = pieces[owners == i]
         assert block.known[i] == (len(own) > 0)
         np.testing.assert_allclose(row, own.mean(0) if len(own) else [0, 0], 1e-5)
+
+
+def test_a_piece_may_be_of_several_words():
+    """A byte-level tokenizer glues what the Tokenizer splits."""
+    tokenizer = byte_level("GPT2Tokenizer")
+    letters = Tokenizer(token_pattern=r"\w").transform(["a kik"])
+    block = echo(tokenizer).fit_transform(letters).blocks[0]
+    names = tokenizer.convert_ids_to_tokens(block.values[:, 0].astype(int).tolist())
+    assert names == ["a", "Ġki", "Ġki", "k"]

@@ -100,14 +100,6 @@ def test_static_block_is_the_embedding_table(pair):
     np.testing.assert_array_equal(block.known, [True, True, False, False, True])
 
 
-def test_a_prefix_is_context_without_a_row(pair):
-    source = TransformerEmbedding(pair, prompt="query: ")
-    words = SENTENCES[1]
-    expected = by_hand(pair, ["query:", *words])[-1][1:]
-    values = source.fit_transform([words]).blocks[0].values
-    np.testing.assert_allclose(values, expected, atol=1e-5)
-
-
 def test_layers_are_counted_as_in_lists(pair):
     source = TransformerEmbedding(pair, layers=(-1, 0)).fit(SENTENCES)
     assert source.layers_ == (2, 0)

@@ -145,11 +145,6 @@ def test_slow_tokenizers_embed_like_fast_ones():
         np.testing.assert_allclose(a.values, b.values, atol=1e-5)
 
 
-def test_lone_surrogates_do_not_raise():
-    source = TransformerEmbedding((tiny_bert.network(), tiny_bert.tokenizer()))
-    assert source.fit_transform([["\ud800", "good"]]).blocks[0].known[1]
-
-
 def test_a_tokenizer_without_pieces_raises():
     class Mute(Slow):
         def __call__(self, text, text_pair=None, **options):

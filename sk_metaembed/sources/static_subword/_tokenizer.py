@@ -1,10 +1,11 @@
-"""PieceTokenizer: the pieces of texts, from a tokenizer.json.
+"""Tokenizers of static models: of pieces and of words.
 
-If the tokenizer splits a word alike in every text, each distinct word is split once.
+If the tokenizer of pieces splits a word alike in every text, each distinct word is
+split once.
 """
 
 import json
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from string import punctuation
 from typing import NamedTuple
@@ -13,10 +14,11 @@ import numpy as np
 
 from ..._core._arrays import gather_index, gather_spans, offsets_of
 from ..._kernels._compiled import use_compiled
+from .._encoder_modules import read_json
 from .._word_rule import find_word_rule
 
 
-class SubwordIds(NamedTuple):
+class PieceIds(NamedTuple):
     """Ids of pieces: text i has ``ids[offsets[i]:offsets[i + 1]]``."""
 
     ids: np.ndarray  # int32 (n_pieces,)
@@ -32,11 +34,11 @@ class SubwordIds(NamedTuple):
     def take(self, rows):
         """Return the pieces of some texts, which may occur several times."""
         places, offsets = gather_index(self.offsets, rows)
-        return SubwordIds(self.ids[places], offsets)
+        return PieceIds(self.ids[places], offsets)
 
     def selected(self, keep):
         """Return only the pieces of a mask, (n_pieces,)."""
-        return SubwordIds(self.ids[keep], offsets_of(keep)[self.offsets])
+        return PieceIds(self.ids[keep], offsets_of(keep)[self.offsets])
 
     def cut(self, limit):
         """Return the first `limit` pieces of each text."""
@@ -75,7 +77,7 @@ class WordPieces:
         }
 
     def pieces(self, texts):
-        """Return the `SubwordIds` of a list of texts."""
+        """Return the `PieceIds` of a list of texts."""
         from ...sequences import _split_numba as loops
 
         whole = [i for i, t in enumerate(texts) if any(a in t for a in self._added)]
@@ -95,9 +97,9 @@ class WordPieces:
             codes = np.insert(codes, (np.cumsum(counts) - counts)[whole], added)
             counts[whole] = 1
             lists += self._read([texts[i] for i in whole])
-        by_word = SubwordIds.of_lists(lists).take(codes)
+        by_word = PieceIds.of_lists(lists).take(codes)
         bounds = np.concatenate([[0], np.cumsum(counts)])
-        return SubwordIds(by_word.ids, by_word.offsets[bounds])
+        return PieceIds(by_word.ids, by_word.offsets[bounds])
 
     def _split(self, words):
         """Return the lists of ids of distinct words."""
@@ -167,11 +169,11 @@ class PieceTokenizer:
         return [encoding.ids for encoding in encoded]
 
     def pieces(self, texts):
-        """Return the `SubwordIds` of a list of texts, in full."""
+        """Return the `PieceIds` of a list of texts, in full."""
         n_characters = sum(map(len, texts))
         seconds = _SECONDS_PER_CHARACTER * n_characters
         if self._words is None or not use_compiled(seconds):
-            return SubwordIds.of_lists(self._lists(texts))
+            return PieceIds.of_lists(self._lists(texts))
         return self._words.pieces(texts)
 
 
@@ -181,3 +183,50 @@ def _unknown(tokenizer, model):
         return model.get("unk_id")
     token = model.get("unk_token")
     return None if token is None else tokenizer.token_to_id(token)
+
+
+WORDS_FILE = "whitespacetokenizer_config.json"
+
+
+class WordTokenizer:
+    """Split texts at whitespace and look up words: as written, bare, in lowercase.
+
+    A word has the row of the first of these forms that the vocabulary contains, unless
+    a form before it is a stop word. These are the rules of the WhitespaceTokenizer that
+    sentence-transformers saves with its module WordEmbeddings.
+    """
+
+    truncation = unknown = None  # texts have no limit, and unknown words no row
+    lead = ""
+
+    def __init__(self, path):
+        content = read_json(path, dict)
+        for name in ("vocab", "stop_words"):
+            words = content.get(name)
+            if not isinstance(words, list) or {*map(type, words)} - {str}:
+                raise ValueError(
+                    f"{path} is corrupt: {name!r} must be a list of strings."
+                )
+        # As in the library, the last row of a repeated word counts.
+        self._rows = {word: row for row, word in enumerate(content["vocab"])}
+        self._stop_words = frozenset(content["stop_words"])
+        self._lowercase = bool(content.get("do_lower_case"))
+        self.n_ids = len(content["vocab"])
+        self._row = lru_cache(_MOST_WORDS)(self._find)
+
+    def pieces(self, texts):
+        """Return the `PieceIds` of a list of texts: the rows of their known words."""
+        if self._lowercase:
+            texts = [text.lower() for text in texts]
+        rows = [map(self._row, text.split()) for text in texts]
+        return PieceIds.of_lists([[r for r in each if r is not None] for each in rows])
+
+    def _find(self, word):
+        """Return the row of a word, None if it has none."""
+        bare = word.strip(punctuation)
+        for form in (word, bare, bare.lower()):
+            if form in self._stop_words:
+                return None
+            if form in self._rows:
+                return self._rows[form]
+        return None
