@@ -297,14 +297,13 @@ def _second_moments(X, weights):
         part_weights = weights[rows].sum(axis=1)
         gram = part.T @ (part * part_weights[:, None].astype(X.dtype))
         return gram.astype(np.float64) / max(part_weights.sum(), _TINY)
-    total = max(weights.sum(dtype=np.float64), _TINY)
-    totals = weights.sum(axis=1).astype(X.dtype)
+    shares = weights.sum(axis=1) / max(weights.sum(dtype=np.float64), _TINY)
+    shares = shares.astype(X.dtype)  # in float64, all steps would be
     if isinstance(X, np.ndarray):
-        return np.einsum("ij,ij,i->j", X, X, totals) / total
-    if isinstance(X, Product):
-        # Without the mixed terms of different inner columns.
-        return squared(X.right).T @ (squared(X.left).T @ totals) / total
-    return squared(X).T @ totals / total
+        return np.einsum("ij,ij,i->j", X, X, shares)
+    if isinstance(X, Product):  # without the mixed terms of different inner columns
+        return squared(X.right).T @ (squared(X.left).T @ shares)
+    return squared(X).T @ shares
 
 
 def _preconditioner(moments, curvatures, penalty):
