@@ -15,6 +15,7 @@ import numpy as np
 
 from .._core._estimators import is_integer
 from .._io._atomic import atomic_path, cache_home, publish
+from .._io._handle import file_states
 from ._gensim import read_gensim
 from ._read_fasttext import FASTTEXT_MAGIC, read_fasttext
 from ._read_spacy import FILES as SPACY_FILES
@@ -216,10 +217,14 @@ def store_arrays(
 def _convert(source, fmt, folder, limit, dtype, verbose):
     """Fill a directory with the store of a source that must not change meanwhile."""
     files = fmt.files or (source,)
-    before = [os.stat(file) for file in files]
+    before = file_states(files)
     with StoreWriter(folder, str(source), dtype, limit=limit) as writer:
         _read(source, fmt, writer, verbose)
-        _check_unchanged(source, before, [os.stat(file) for file in files])
+        if file_states(files) != before:
+            raise ValueError(
+                f"{source} was modified during the conversion; nothing was saved. Open "
+                f"it again when it is complete."
+            )
         writer.finish({"path": os.path.abspath(source), "format": fmt.kind})
 
 
@@ -242,18 +247,6 @@ def _read(source, fmt, writer, verbose):
             read_binary(stream, fmt, writer)
         else:
             read_text(stream, fmt, writer)
-
-
-def _check_unchanged(source, before, after):
-    kept = [
-        [(stat.st_size, stat.st_mtime_ns) for stat in stats]
-        for stats in (before, after)
-    ]
-    if kept[0] != kept[1]:
-        raise ValueError(
-            f"{source} was modified during the conversion; nothing was saved. Open "
-            f"it again when it is complete."
-        )
 
 
 def detect(path):

@@ -83,12 +83,6 @@ def test_blocks_join_where_lines_do_not_end(write, monkeypatch):
     assert wv.words.tolist() == [f"w{i}" for i in range(200)]
 
 
-def test_binary_blocks_join_within_rows(monkeypatch):
-    monkeypatch.setattr("sk_metaembed.vectors._read_word2vec._BLOCK", 31)
-    path = datapath("euclidean_vectors.bin")
-    same(WordVectors.open(path), KeyedVectors.load_word2vec_format(path, binary=True))
-
-
 def test_models_in_memory_keep_their_ngrams():
     options = {"vector_size": 6, "min_count": 1, "bucket": 50, "workers": 1, "seed": 1}
     ft = FastText(common_texts, **options).wv

@@ -134,18 +134,3 @@ def test_flipped_bytes_of_a_store(name, tmp_path):
                 WordVectors.open(place, limit=9)
         except ValueError as error:
             assert "store is corrupt" in str(error)
-
-
-def test_a_source_replaced_under_a_running_process(write, tmp_path):
-    path = write("x.txt", "a 1 2\n")
-    wv = WordVectors.open(path)
-    new = write("y.txt", "a 3 4\nb 5 6\n")
-    os.replace(new, path)
-    assert wv["a"].tolist() == [1, 2]
-    assert WordVectors.open(path)["a"].tolist() == [3, 4]
-    store = tmp_path / "s"
-    old = WordVectors.from_arrays(["a"], [[1.0]], path=store)
-    os.rename(store, tmp_path / "aside")
-    WordVectors.from_arrays(["a"], [[2.0]], path=store)
-    assert old["a"].tolist() == [1]  # what is mapped stays
-    assert WordVectors.open(store)["a"].tolist() == [2]
