@@ -1,4 +1,4 @@
-"""Files from elsewhere, without vectors: tagged text, HDF5, archives, cache entries."""
+"""Files from elsewhere, without vectors: tagged text, HDF5, archives."""
 
 import zipfile
 
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import sk_metaembed as sk
 from sk_metaembed.datasets import fetch_sentence_pairs, load_conll
 
-from .processes import small_disk
 from .tiny_elmo import OPTIONS, random_weights, write_model
 
 MIB = 1 << 20
@@ -111,25 +110,3 @@ def test_damaged_hdf5(changes, cut, elmo, weights):
         assert weights.name in str(error)
         return
     assert all(np.isfinite(block.values).all() for block in X.blocks)
-
-
-# --- disks that are really full
-
-
-def test_a_cache_on_a_full_disk(tmp_path):
-    computed = []
-
-    def large(texts):
-        computed.extend(texts)
-        return np.ones((len(texts), 3000), np.float32)
-
-    large.cache_key = "1"
-    with small_disk(tmp_path / "disk", "512k") as disk:
-        source = sk.FunctionEmbedding(large, level="sequence", cache=disk)
-        source.fit_transform(["first"])
-        with pytest.warns(UserWarning, match="it is not written to") as record:
-            source.transform([f"w{i}" for i in range(80)])
-        assert len(record) == 1
-        computed.clear()
-        source.transform(["first"])
-        assert not computed

@@ -144,43 +144,6 @@ def layer_norm(dim, seed=0):
 
 
 NORMALIZE = "Normalize", {}
-MODES = ("cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
-PROMPTS = {"prompts": {"query": "query: ", "other": "the "}}
-_SETTINGS = {}, PROMPTS, {**PROMPTS, "default_prompt_name": "query"}
-_ACTIVATIONS = (
-    "linear.Identity",
-    *(f"activation.{n}" for n in ("Tanh", "GELU", "ReLU", "SiLU")),
-)
-
-
-def random_steps(rng):
-    """Return steps, settings and options for `save`, and options for ``encode``."""
-    steps, dim = [], DIM
-    modes = [str(m) for m in rng.permutation(MODES)[: rng.integers(1, 4)]]
-    steps.append(pooling(*modes, include_prompt=bool(rng.random() < 0.7)))
-    dim *= len(modes)
-    for _ in range(rng.integers(0, 4)):
-        kind = rng.choice(["dense", "norm", "layer"])
-        if kind == "dense":
-            new = int(rng.integers(2, 30))
-            activation = str(rng.choice(_ACTIVATIONS))
-            residual = bool(rng.random() < 0.3)
-            bias = bool(rng.random() < 0.7)
-            steps.append(dense(dim, new, activation, bias=bias, use_residual=residual))
-            dim = new
-        else:
-            steps.append(NORMALIZE if kind == "norm" else layer_norm(dim))
-    settings = _SETTINGS[rng.integers(3)]
-    if rng.random() < 0.3:
-        settings = {**settings, "truncate_dim": int(rng.integers(1, dim + 1))}
-    options = (
-        {"max_seq_length": int(rng.integers(10, 64))} if rng.random() < 0.5 else {}
-    )
-    options["do_lower_case"] = bool(rng.random() < 0.3)
-    encode = [{}, {"prompt": "plot: "}, {"prompt_name": "other"}][rng.integers(3)]
-    if "prompts" not in settings:
-        encode.pop("prompt_name", None)
-    return steps, settings, options, encode
 
 
 def _normal(rng, *shape):

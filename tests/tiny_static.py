@@ -40,19 +40,6 @@ def unigram():
     return tokenizer
 
 
-def byte_bpe():
-    """Return a tokenizer as of GPT-2, which marks the space before a word."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    pieces = [*alphabet, "Ġf", "il", "Ġfil", "fil"]
-    merges = [("Ġ", "f"), ("i", "l"), ("Ġf", "il"), ("f", "il")]
-    vocabulary = {piece: i for i, piece in enumerate(pieces)}
-    tokenizer = Tokenizer(models.BPE(vocabulary, merges))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    return tokenizer
-
-
 def save(folder, tokenizer=None, *, table=None, config=None, **tensors):
     """Write a model2vec folder; `tensors` are weights and mapping."""
     from safetensors.numpy import save_file
@@ -106,29 +93,3 @@ class TinyStatic(os.PathLike):
 
     def __repr__(self):
         return "TinyStatic()"
-
-
-def save_words(folder, words, table, modules=(("Pooling", {}),), **tokenizer):
-    """Write a folder of sentence-transformers that begins with WordEmbeddings.
-
-    `modules` are the kinds and options of the modules after it.
-    """
-    from safetensors.numpy import save_file
-
-    place = Path(folder) / "0_WordEmbeddings"
-    place.mkdir(parents=True)
-    room = "sentence_transformers.models"
-    kind = f"{room}.tokenizer.WhitespaceTokenizer.WhitespaceTokenizer"
-    config = {"tokenizer_class": kind, "max_seq_length": 1000}
-    (place / "wordembedding_config.json").write_text(json.dumps(config))
-    options = {"vocab": words, "stop_words": [], "do_lower_case": False, **tokenizer}
-    (place / "whitespacetokenizer_config.json").write_text(json.dumps(options))
-    save_file({"emb_layer.weight": table}, place / "model.safetensors")
-    listed = [{"path": place.name, "type": f"{room}.WordEmbeddings"}]
-    for i, (kind, options) in enumerate(modules, 1):
-        part = Path(folder, f"{i}_{kind}")
-        part.mkdir()
-        (part / "config.json").write_text(json.dumps(options))
-        listed.append({"path": part.name, "type": f"{room}.{kind}"})
-    Path(folder, "modules.json").write_text(json.dumps(listed), encoding="utf-8")
-    return Path(folder)

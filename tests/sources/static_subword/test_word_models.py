@@ -1,6 +1,7 @@
 """WordEmbeddings and Router of sentence-transformers, without the library."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,13 +14,39 @@ WORDS = ["PADDING_TOKEN", "tea", "Cup", "cup", "the", "new_york"]
 TABLE = np.array([[9, 9], [1, 2], [3, 4], [5, 6], [7, 8], [0, 1]], np.float32)
 
 
+def save_words(folder, words, table, modules=(("Pooling", {}),), **tokenizer):
+    """Write a folder of sentence-transformers that begins with WordEmbeddings.
+
+    `modules` are the kinds and options of the modules after it.
+    """
+    from safetensors.numpy import save_file
+
+    place = Path(folder) / "0_WordEmbeddings"
+    place.mkdir(parents=True)
+    room = "sentence_transformers.models"
+    kind = f"{room}.tokenizer.WhitespaceTokenizer.WhitespaceTokenizer"
+    config = {"tokenizer_class": kind, "max_seq_length": 1000}
+    (place / "wordembedding_config.json").write_text(json.dumps(config))
+    options = {"vocab": words, "stop_words": [], "do_lower_case": False, **tokenizer}
+    (place / "whitespacetokenizer_config.json").write_text(json.dumps(options))
+    save_file({"emb_layer.weight": table}, place / "model.safetensors")
+    listed = [{"path": place.name, "type": f"{room}.WordEmbeddings"}]
+    for i, (kind, options) in enumerate(modules, 1):
+        part = Path(folder, f"{i}_{kind}")
+        part.mkdir()
+        (part / "config.json").write_text(json.dumps(options))
+        listed.append({"path": part.name, "type": f"{room}.{kind}"})
+    Path(folder, "modules.json").write_text(json.dumps(listed), encoding="utf-8")
+    return Path(folder)
+
+
 def vectors(folder, texts, **options):
     return make_embedding(folder, **options).fit_transform(texts).blocks[0]
 
 
 @pytest.fixture
 def folder(tmp_path):
-    return tiny_static.save_words(tmp_path / "a", WORDS, TABLE, stop_words=["the"])
+    return save_words(tmp_path / "a", WORDS, TABLE, stop_words=["the"])
 
 
 def test_words_are_found_as_written_then_bare_then_in_lowercase(folder):
@@ -35,7 +62,7 @@ def test_words_are_found_as_written_then_bare_then_in_lowercase(folder):
 
 def test_a_router_selects_modules_by_the_task(tmp_path):
     query = tiny_static.save_sentence_encoder(tmp_path / "a" / "q", normalize=True)
-    words = tiny_static.save_words(tmp_path / "a" / "d", WORDS, TABLE)
+    words = save_words(tmp_path / "a" / "d", WORDS, TABLE)
     places = {"query": "q/0_StaticEmbedding", "document": "d/0_WordEmbeddings"}
     kinds = {"query": "StaticEmbedding", "document": "WordEmbeddings"}
     package = "sentence_transformers.sentence_transformer.modules.any_file"
@@ -130,7 +157,7 @@ def test_words_and_modules_that_cannot_be_read_are_named(folder, tmp_path):
         (("WordWeights", {}), "WordWeights"),
         (("Pooling", {"pooling_mode": "max"}), r"Pooling with .*\['max'\]"),
     ):
-        other = tiny_static.save_words(tmp_path / part[0], WORDS, TABLE, [part])
+        other = save_words(tmp_path / part[0], WORDS, TABLE, [part])
         with pytest.raises(ValueError, match=f"the module {match}"):
             vectors(other, ["tea"])
 

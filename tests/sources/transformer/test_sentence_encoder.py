@@ -370,6 +370,41 @@ def test_cache_clones_pickles_and_files(tmp_path, monkeypatch):
         pickle.loads(pickle.dumps(source))
 
 
+ACTIVATIONS = ["linear.Identity", "activation.Tanh", "activation.GELU"]
+
+
+def random_steps(rng):
+    """Return steps, settings and options for `tiny.save`, and for ``encode``."""
+    steps, dim = [], tiny.DIM
+    modes = [str(m) for m in rng.permutation(MODES)[: rng.integers(1, 4)]]
+    steps.append(tiny.pooling(*modes, include_prompt=bool(rng.random() < 0.7)))
+    dim *= len(modes)
+    for _ in range(rng.integers(0, 4)):
+        kind = rng.choice(["dense", "norm", "layer"])
+        if kind == "dense":
+            new = int(rng.integers(2, 30))
+            activation = str(rng.choice(ACTIVATIONS))
+            residual = bool(rng.random() < 0.3)
+            bias = bool(rng.random() < 0.7)
+            steps.append(
+                tiny.dense(dim, new, activation, bias=bias, use_residual=residual)
+            )
+            dim = new
+        else:
+            steps.append(tiny.NORMALIZE if kind == "norm" else tiny.layer_norm(dim))
+    saved = [{}, PROMPTS, {**PROMPTS, "default_prompt_name": "query"}][rng.integers(3)]
+    if rng.random() < 0.3:
+        saved = {**saved, "truncate_dim": int(rng.integers(1, dim + 1))}
+    options = (
+        {"max_seq_length": int(rng.integers(10, 64))} if rng.random() < 0.5 else {}
+    )
+    options["do_lower_case"] = bool(rng.random() < 0.3)
+    encode = [{}, {"prompt": "plot: "}, {"prompt_name": "plot"}][rng.integers(3)]
+    if "prompts" not in saved:
+        encode.pop("prompt_name", None)
+    return steps, saved, options, encode
+
+
 @pytest.mark.filterwarnings("ignore:TransformerEmbedding.*longer than")
 @pytest.mark.skipif(transformers.__version__ < "5", reason="requires transformers 5")
 def test_random_modules_against_sentence_transformers(tmp_path):
@@ -378,7 +413,7 @@ def test_random_modules_against_sentence_transformers(tmp_path):
     @settings(max_examples=8, database=None, derandomize=True)
     @given(strategies.integers(0, 2**32), strategies.sampled_from(["MPNet", "T5"]))
     def check(seed, family):
-        steps, saved, options, encode = tiny.random_steps(np.random.default_rng(seed))
+        steps, saved, options, encode = random_steps(np.random.default_rng(seed))
         folder = tmp_path / f"{family}-{seed}"
         tiny.save(folder, family, steps, saved, options)
         model = library.SentenceTransformer(str(folder), device="cpu")
