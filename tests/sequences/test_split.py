@@ -212,7 +212,7 @@ def test_equal_hashes_only_cost_time():
 
 @given(rows=texts)
 @example(rows=["ΟΔΥΣΣΕΥΣ Σ", "İstanbul", "e\u0301E\u0301 \u0301", "", "x" * 1000])
-@example(rows=["naïve CAFÉ", "किताब हिन्दी", "日本語、です。", "abcdefgh abcdefghi"])
+@example(rows=["To be, or NOT to be:", "naïve CAFÉ", "किताब हिन्दी", "日本語、です。"])
 def test_texts_are_prepared_alike_for_both_loops(rows):
     tokenizer = Tokenizer(punctuation=True)
     with compiled_loops(False):
