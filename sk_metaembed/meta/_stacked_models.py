@@ -70,22 +70,9 @@ class StackRows:
                 f"The stack was fitted on the sources {[*dims]}, got {X!r} without "
                 "sources. Pass EmbeddedSequences with these sources."
             )
-        self.sequences, self._vectors = sequences, {}
+        self.sequences, self._means, self._vectors = sequences, {}, {}
         has_sources = isinstance(sequences, EmbeddedSequences)
         self.dims = block_dims(sequences) if has_sources else {}
-
-    def vectors(self, view):
-        """Return the vectors of each source, (n_rows, n_features), by its name."""
-        if not self._vectors:
-            tokens, blocks = self.sequences.tokens, self.sequences.blocks
-            means = {block.name: mean_vectors(tokens, block)[0] for block in blocks}
-            self._vectors["mean"] = means
-        if view not in self._vectors:
-            self._vectors[view] = {
-                name: scale_vectors(means, view, self.are_pairs)
-                for name, means in self._vectors["mean"].items()
-            }
-        return self._vectors[view]
 
     def read(self, name, view):
         """Return the input of a model: X, its tokens, or vectors of the sources.
@@ -97,7 +84,15 @@ class StackRows:
         if VIEWS[view].reads == "tokens":
             tokens = tokens_of(self.sequences)
             return SequencePairs(tokens) if self.are_pairs else tokens
-        return vectors_of(self.vectors(view), name)
+        if not self._means:
+            tokens, blocks = self.sequences.tokens, self.sequences.blocks
+            self._means = {b.name: mean_vectors(tokens, b)[0] for b in blocks}
+        if view not in self._vectors:
+            self._vectors[view] = {
+                name: scale_vectors(means, view, self.are_pairs)
+                for name, means in self._means.items()
+            }
+        return vectors_of(self._vectors[view], name)
 
 
 def vectors_of(vectors, name):
