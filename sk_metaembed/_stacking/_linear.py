@@ -11,8 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from .._linear._dual_ridge import DualRidge
-from .._linear._solver import Problems, Product, Solution
+from .._linear._solver import DualRidge, Problems, Product, Solution
 from ._folds import MANY_ROWS, compared_rows
 
 # For rows of unit length, from strong to weak; the middle one is the default.

@@ -6,8 +6,7 @@ from scipy.sparse import csr_array, random_array
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from sk_metaembed._linear import _solver
-from sk_metaembed._linear._dual_ridge import DualRidge
-from sk_metaembed._linear._solver import Problems, Product
+from sk_metaembed._linear._solver import DualRidge, Problems, Product
 
 KINDS = ("binary", "labels", "softmax", "squared")
 
