@@ -20,7 +20,6 @@ from sk_metaembed._training._onednn import (
 )
 
 from .. import tiny_bert
-from ..processes import run_script
 
 needs_onednn = pytest.mark.skipif(
     not torch.backends.mkldnn.is_available(), reason="torch is built without oneDNN"
@@ -130,26 +129,6 @@ def test_the_choice_depends_on_processor_and_shape_only(monkeypatch):
     assert not chosen("AuthenticAMD", "AVX512", (256, 255))
     for vendor, capability in [("", "AVX512"), ("AuthenticAMD", "AVX2")]:
         assert not chosen(vendor, capability, (4096, 4096))
-
-
-PRODUCT = """
-import hashlib, sys, torch
-from sk_metaembed._training._onednn import pack_weight, packed_product
-torch.set_num_threads(int(sys.argv[1]))
-torch.manual_seed(0)
-weight, x = torch.randn(1024, 1024), torch.randn(16, 1024)
-packed = pack_weight(weight)
-with torch.inference_mode():
-    result = packed_product(x, weight if packed is None else packed)
-print(packed is not None, hashlib.sha256(result.numpy().tobytes()).hexdigest())
-"""
-
-
-@pytest.mark.slow
-@needs_onednn
-def test_two_processes_give_the_same_bits():
-    threads = torch.get_num_threads()
-    assert run_script(PRODUCT, threads) == run_script(PRODUCT, threads)
 
 
 @needs_onednn

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
+from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
@@ -13,6 +14,8 @@ from sk_metaembed import (
     DynamicMetaEmbedding,
     DynamicMetaRegressor,
     EmbeddedSequences,
+    load,
+    save,
 )
 
 SMALL = {
@@ -95,20 +98,6 @@ def test_label_sets_and_numbers(embedded):
     assert numbers.score(embedded, 100 + 50 * means[:, 0]) > 0.3
     both = DynamicMetaRegressor(**options).fit(embedded, means)
     assert both.predict(embedded).shape == (60, 2)
-
-
-def test_weights_of_samples_and_classes_move_the_decision(embedded, labels):
-    options = SMALL | {"encoder": "mean", "early_stopping": False, "max_epochs": 10}
-    rng = np.random.default_rng(0)
-    noise = rng.permutation(labels)
-    share = {}
-    for name, weight in (("high", 20.0), ("low", 0.05)):
-        model = DynamicMetaClassifier(class_weight={"high": weight}, **options)
-        share[name] = (model.fit(embedded, noise).predict(embedded) == "high").mean()
-    assert share["high"] > 0.8 > 0.2 > share["low"]
-    only = np.where(labels == "high", 1.0, 1e-6)
-    model = DynamicMetaClassifier(**options).fit(embedded, labels, sample_weight=only)
-    assert set(model.predict(embedded)) == {"high"}
 
 
 def test_best_weights_are_kept(embedded, labels):
@@ -230,3 +219,20 @@ def test_a_missing_gpu_raises(embedded, labels):
     model = DynamicMetaClassifier(device="cuda", encoder="mean", **SMALL)
     with pytest.raises(ValueError, match="torch finds no GPU"):
         model.fit(embedded, labels)
+
+
+# Each of two processes imports torch.
+@pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
+def test_votes_of_nets_are_means_and_saved(n_jobs, embedded, labels, tmp_path):
+    options = {"projection_dim": 4, "hidden_dims": (), "max_epochs": 2}
+    nets = [
+        (f"net{i}", DynamicMetaClassifier(random_state=i, **options)) for i in range(3)
+    ]
+    vote = VotingClassifier(nets, voting="soft", n_jobs=n_jobs)
+    found = vote.fit(embedded, labels).predict_proba(embedded)
+    parts = [net.predict_proba(embedded) for net in vote.estimators_]
+    assert np.ptp(parts, axis=0).max() > 0.01
+    np.testing.assert_allclose(found, np.mean(parts, axis=0), rtol=1e-5)
+    save(vote, tmp_path / "vote.skm")
+    again = load(tmp_path / "vote.skm").predict_proba(embedded)
+    np.testing.assert_allclose(again, found, rtol=1e-5)

@@ -9,7 +9,6 @@ from sk_metaembed import (
     DynamicMetaEmbedding,
     DynamicMetaRegressor,
     DynamicMetaTagger,
-    TrainableCharacters,
 )
 
 SMALL = {
@@ -66,12 +65,3 @@ def test_a_failed_refit_leaves_the_estimator_as_it_was(embedded, labels, kind, e
         model.fit(embedded, y)
     model.set_params(callbacks=None, lr=SMALL["lr"])
     assert state(model, embedded) == before
-
-
-def test_a_failed_refit_restores_trainable_sources(embedded, labels):
-    model = DynamicMetaClassifier(trainable=TrainableCharacters(), **SMALL)
-    before = model.fit(embedded, labels).predict_proba(embedded)
-    model.set_params(callbacks=[Fail(RuntimeError())])
-    with pytest.raises(RuntimeError):
-        model.fit(embedded, labels)
-    np.testing.assert_array_equal(model.predict_proba(embedded), before)

@@ -35,10 +35,6 @@ def topics(n_rows, n_classes=4, seed=0):
     return EmbeddedSequences(tokens, blocks), y
 
 
-def n_steps(model):
-    return sum(len(epoch["batches"]) for epoch in model.history_)
-
-
 @pytest.mark.parametrize(
     ("n_classes", "n_epochs"), [(4, [400, 100, 5]), (40, [640, 160, 7])]
 )
@@ -46,14 +42,6 @@ def test_epochs_depend_on_the_numbers_of_batches_and_classes(n_classes, n_epochs
     model = DynamicMetaClassifier(**SMALL, max_epochs=1).fit(*topics(120, n_classes))
     model.set_params(max_epochs="auto")
     assert [model._choose_n_epochs(n, None) for n in (1, 4, 94)] == n_epochs
-
-
-@pytest.mark.slow
-def test_defaults_learn_from_few_rows():
-    X, y = topics(600)
-    model = DynamicMetaClassifier(random_state=0).fit(X[:64], y[:64])
-    assert n_steps(model) >= 0.9 * 400
-    assert model.score(X[200:], y[200:]) > 0.9
 
 
 class Rates(Callback):
@@ -112,16 +100,6 @@ def test_the_size_of_batches_depends_on_rows_parameters_and_trainable_sources():
     model.set_params(trainable=TrainableCharacters()).fit(X, y)
     assert count(10**6) == model.net_.batch_size == 32
     assert model.set_params(batch_size=7)._choose_batch_size(10**6) == 7
-
-
-def test_held_out_data_stop_training_on_few_rows():
-    X, y = topics(128)
-    model = DynamicMetaClassifier(
-        **SMALL, lr=0.05, train_options={"n_iter_no_change": 2}
-    )
-    model.fit(X[:64], y[:64], X_val=X[64:], y_val=y[64:])
-    assert "valid_acc" in model.history_[-1]
-    assert model.n_iter_ < 100
 
 
 def test_early_stopping_does_not_end_while_only_the_loss_improves():

@@ -118,23 +118,6 @@ def test_early_stopping_follows_spans_or_tokens(embedded, tags):
     assert tokens.score(X[40:], tags[40:]) == pytest.approx(best)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("decoder", ["crf", "softmax"])
-def test_weights_of_tags_move_the_decision(decoder, embedded, tags):
-    rng = np.random.default_rng(0)
-    noise = [[str(t) for t in rng.choice(["x", "y"], len(row))] for row in tags]
-    share = {}
-    for weight in (20.0, 0.05):
-        model = DynamicMetaTagger(
-            class_weight={"x": weight},
-            network_options={"decoder": decoder},
-            **LEARNING,
-        )
-        result = np.concatenate(list(model.fit(embedded, noise).predict(embedded)))
-        share[weight] = (result == "x").mean()
-    assert share[20.0] > 0.8 > 0.2 > share[0.05]
-
-
 def test_a_weight_is_a_copy_where_nothing_is_drawn(embedded, tags):
     options = LEARNING | {"embedding_dropout": 0.0, "head_dropout": 0.0}
     options |= {"batch_size": 1000, "class_weight": {"O": 0.3}, "max_epochs": 5}

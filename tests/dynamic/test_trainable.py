@@ -18,7 +18,6 @@ from sk_metaembed import (
     Pooling,
     Tokenizer,
     TokenSequences,
-    TrainableCharacters,
     TransformerEmbedding,
 )
 from sk_metaembed import TrainableTransformer as Tuned
@@ -361,14 +360,3 @@ def test_indistinguishable_layers_raise(data):
     with pytest.raises(ValueError, match="Use n_layers='all'"):
         classifier(Tuned(shared, n_layers=1)).fit(*data)
     assert classifier(Tuned(shared)).fit(*data).predict(data[0]).shape == (32,)
-
-
-def test_named_sources_are_shown_side_by_side():
-    several = [
-        ("char", TrainableCharacters()),
-        ("letters", TrainableCharacters(char_dim=8)),
-    ]
-    html = DynamicMetaClassifier(trainable=several)._repr_html_()
-    for text in ("DynamicMetaClassifier", "char", "letters", "TrainableCharacters"):
-        assert text in html
-    assert "sk-parallel" in html

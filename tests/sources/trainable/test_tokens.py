@@ -8,7 +8,6 @@ import torch
 
 import sk_metaembed as sk
 from sk_metaembed import DynamicMetaClassifier, TokenSequences, TrainableTokens
-from sk_metaembed.inspection import explain
 
 from ...dynamic.test_estimators import SMALL
 
@@ -167,16 +166,6 @@ def test_learned_and_frozen_vectors_are_mixed():
         plain.predict(X)
 
 
-def test_rows_of_weight_zero_have_no_vectors():
-    rows = [["a", "b"], ["rare", "b"], ["c", "a"], ["a", "c", "a"]] * 3
-    weights = [0 if "rare" in row else 1 for row in rows]
-    tokens = TokenSequences.from_lists(rows)
-    model = net(max_epochs=2).fit(tokens, [0, 1, 1, 0] * 3, sample_weight=weights)
-    assert len(model.trained_["tokens"].vectors.weight) == 3
-    proba = model.predict_proba([["rare"], ["other"], []])
-    np.testing.assert_array_equal(proba, proba[[0, 0, 0]])
-
-
 def test_tokens_of_the_held_out_part_alone_have_zero_vectors():
     rows = [["a", f"t{i}"] for i in range(20)]
     learned = [("own", TrainableTokens(4)), ("pairs", TrainableTokens(4, ngram=2))]
@@ -255,11 +244,3 @@ def test_every_kind_of_net_learns_tokens():
         list(zip(X, X[::-1], strict=True))
     )
     assert net(max_epochs=1).fit(pairs, y).predict(pairs[:3]).shape == (3,)
-
-
-def test_explain_names_the_tokens_that_decide():
-    texts = [f"the {word} film" for word in ("good", "bad") * 20]
-    model = net().fit(texts, [1, 0] * 20)
-    for rows in (["the good film"], TokenSequences.from_lists([["the", "good"]])):
-        words = explain(model, rows, target=1).words
-        assert words.argmax() == 1 and words[1] > 0
