@@ -80,7 +80,7 @@ def _epoch(batch_loss, optimizer, batches):
 
 
 def flush_denormals(optimizer):
-    """Set weights and moments of an optimizer below 1e-30 to 0, in place.
+    """Set trained weights and moments of an optimizer below 1e-30 to 0, in place.
 
     Processors take about a hundred times as long for numbers below 1.2e-38. Weights
     that only weight decay changes, and moments of Adam without gradients, shrink until
@@ -88,9 +88,7 @@ def flush_denormals(optimizer):
     not in the threads that share its products.
     """
     with torch.no_grad():
-        for group in optimizer.param_groups:
-            for weights in group["params"]:
-                moments = optimizer.state.get(weights, {}).values()
-                for tensor in (weights, *moments):
-                    if torch.is_tensor(tensor) and tensor.ndim:
-                        tensor.copy_(hardshrink(tensor, _TINY))
+        for weights, moments in optimizer.state.items():
+            for tensor in (weights, *moments.values()):
+                if torch.is_tensor(tensor) and tensor.ndim:
+                    tensor.copy_(hardshrink(tensor, _TINY))

@@ -326,13 +326,10 @@ def ridge(parts, columns, weights, penalty):
         rows = (weights[:, None] * rows).astype(dtype)
         return np.concatenate([part.T @ rows for part in parts])
 
-    def values(coefs):
+    def equations(coefs):
         pairs = zip(parts, np.split(coefs.astype(dtype), ends[:-1]), strict=True)
         rows = sum(part @ own for part, own in pairs)
-        return rows - weights @ rows
-
-    def equations(coefs):
-        return weighted_sums(values(coefs)) + penalty * coefs
+        return weighted_sums(rows - weights @ rows) + penalty * coefs
 
     coefs = conjugate_gradients(
         equations,

@@ -39,10 +39,14 @@ class Mixer(nn.Module):
         self.standards = None
         if mixer == "standardized":
             self.standards = nn.ModuleList(Standardization(dim) for dim in dims)
-        self.projections = nn.ModuleList(
-            _projection(dim, self.dim) if projection_dim else nn.Identity()
-            for dim in dims
-        )
+        self.projections = nn.ModuleList()
+        for dim in dims:
+            projection = nn.Identity()
+            if projection_dim:
+                projection = nn.Linear(dim, self.dim)
+                nn.init.xavier_uniform_(projection.weight)
+                nn.init.zeros_(projection.bias)
+            self.projections.append(projection)
         if attention == "task":
             self.source_scores = nn.Parameter(torch.zeros(len(dims), 1))
             self.gamma = nn.Parameter(torch.ones(()))
@@ -71,7 +75,13 @@ class Mixer(nn.Module):
         Rows are types, or combinations of types, if all sources have vectors of types
         and weights do not depend on the context. Otherwise rows are tokens.
         """
-        sources, known, index = self.project(batch), batch.known, batch.index
+        sources, known, index = batch.values, batch.known, batch.index
+        if self.standards is not None:
+            triples = zip(self.standards, sources, known, strict=True)
+            sources = [standard(v, k) for standard, v, k in triples]
+        sources = [p(v) for p, v in zip(self.projections, sources, strict=True)]
+        if self.layer_norm:
+            sources = [_normalized(vectors) for vectors in sources]
         reads_context, rows = self.attention == "context", batch.joint
         if rows is not None and reads_context:
             index, rows = [own[rows] for own in index], None
@@ -84,15 +94,6 @@ class Mixer(nn.Module):
         mixed, weights = self.mix_rows(sources, known, batch.grid)
         mixed = torch.relu(mixed) if self.activation == "relu" else mixed
         return mixed, weights, rows
-
-    def project(self, batch):
-        """Return the projections of each source, a list of (n_rows, dim)."""
-        values = batch.values
-        if self.standards is not None:
-            triples = zip(self.standards, values, batch.known, strict=True)
-            values = [standard(v, known) for standard, v, known in triples]
-        projected = [p(v) for p, v in zip(self.projections, values, strict=True)]
-        return [_normalized(v) for v in projected] if self.layer_norm else projected
 
     def mix_rows(self, sources, known, grid):
         """Return the weighted sums of rows, and the weights (n_rows, n_sources).
@@ -220,13 +221,6 @@ def _softmax_without_first(scores, known):
         return [torch.sigmoid(scores[0].float() + (absent[:, 1] - absent[:, 0]))]
     scores = torch.stack([torch.zeros_like(scores[0]), *scores], dim=1)
     return torch.softmax(scores.float() + absent, dim=1).unbind(1)[1:]
-
-
-def _projection(dim_in, dim_out):
-    linear = nn.Linear(dim_in, dim_out)
-    nn.init.xavier_uniform_(linear.weight)
-    nn.init.zeros_(linear.bias)
-    return linear
 
 
 def _normalized(vectors):

@@ -128,12 +128,6 @@ class SequenceNet(NeuralNet):
             enabled=self.autocast,
         )
 
-    def get_all_learnable_params(self):
-        """Yield names and parameters that require gradients."""
-        for name, parameter in super().get_all_learnable_params():
-            if parameter.requires_grad:
-                yield name, parameter
-
     def get_loss(self, y_pred, y_true, X=None, training=False):
         """Return the loss; all tensors are on the device already."""
         loss = self.criterion_(y_pred, y_true, X.weights)
