@@ -17,7 +17,6 @@ from ._check import (
 )
 from ._predictor_outputs import (
     PerColumn,
-    PerLabel,
     check_predictor,
     class_probabilities,
     decision_values,

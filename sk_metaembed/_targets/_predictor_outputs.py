@@ -121,7 +121,15 @@ def class_decisions(model, X, classes):
     (n_rows, 1) for two: of the second relative to the first. A class that the model
     does not know has a probability of 1e-6.
     """
-    method = _decision_method(model)
+    names = "decision_function", "predict_proba"
+    method = next((name for name in names if hasattr(model, name)), None)
+    if method is None:
+        raise ValueError(
+            "the classifier has neither decision_function nor predict_proba, so there "
+            "is nothing to sum. Use one that has: a VotingClassifier with "
+            "voting='soft', for example."
+        )
+    refuse_pairs_of_classes(model)
     places = _class_places(model, classes)
     values = _rows_of(getattr(model, method)(X), method, X)
     n_known = len(model.classes_)
@@ -140,13 +148,6 @@ def class_decisions(model, X, classes):
         values = np.where(np.abs(largest) > _FAR, values - largest, values)
     values = _reordered(values, places)
     return values[:, 1:] - values[:, :1] if len(classes) == 2 else values
-
-
-def label_decisions(model, X, n_labels):
-    """Return the decision values of several labels, float64 (n_rows, n_labels)."""
-    values = _rows_of(model.decision_function(X), "decision_function", X)
-    _check_shape(values, "decision_function", n_labels, "label")
-    return values
 
 
 def class_probabilities(model, X, classes):
@@ -275,22 +276,10 @@ def decision_values(model, X, target):
     if target.kind == "numbers":
         return predicted_numbers(model, X, target.n_outputs)
     if target.kind == "labels":
-        return label_decisions(model, X, target.n_outputs)
+        values = _rows_of(model.decision_function(X), "decision_function", X)
+        _check_shape(values, "decision_function", target.n_outputs, "label")
+        return values
     return class_decisions(model, X, target.classes)
-
-
-def _decision_method(model):
-    """Return the name of the method that returns decision values."""
-    names = ("decision_function", "predict_proba")
-    name = next((name for name in names if hasattr(model, name)), None)
-    if name is None:
-        raise ValueError(
-            "the classifier has neither decision_function nor predict_proba, so there "
-            "is nothing to sum. Use one that has: a VotingClassifier with "
-            "voting='soft', for example."
-        )
-    refuse_pairs_of_classes(model)
-    return name
 
 
 def _class_places(model, classes):

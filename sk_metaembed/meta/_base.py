@@ -162,21 +162,14 @@ class BlocksTransformer(
                 "on."
             )
         self.dims_in_ = dims
-        blocks = self._blocks(X)
-        self._fit_combination(occurring_rows(X.tokens, blocks), y)
+        blocks = learned = self._blocks(X)
+        # A part of a TokenSequences keeps the types of the whole, and a fold must not
+        # learn from the words of other folds.
+        used = X.tokens.type_counts() > 0
+        if blocks[0].level == "type" and not used.all():
+            learned = tuple(block.take(used) for block in blocks)
+        self._fit_combination(learned, y)
         return blocks
-
-
-def occurring_rows(tokens, blocks):
-    """Return the rows of blocks (of one level) whose types occur in the sequences.
-
-    A part of a TokenSequences keeps the types of the whole, and a fold must not learn
-    from the words of other folds.
-    """
-    used = tokens.type_counts() > 0
-    if blocks[0].level != "type" or used.all():
-        return blocks
-    return tuple(block.take(used) for block in blocks)
 
 
 class BaseMetaEmbedding(BlocksTransformer):

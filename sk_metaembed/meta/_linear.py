@@ -38,7 +38,8 @@ def known_matrix(blocks):
 
 def known_to_any(blocks, weights):
     """Return which rows a source of positive weight knows, bool of shape (n_rows,)."""
-    return known_matrix(blocks)[:, weights > 0].any(axis=1)
+    pairs = zip(blocks, weights, strict=True)
+    return np.any([block.known for block, weight in pairs if weight > 0], axis=0)
 
 
 def nonzero_matrix(sources):
