@@ -38,12 +38,6 @@ def prefix_errors(function: _Function) -> _Function:
 
     Only errors that this package raises itself are named, by the innermost decorated
     call, so that helpers need not know who calls them. Costs 0.3 microseconds per call.
-
-    >>> @prefix_errors
-    ... def halve(n):
-    ...     return n / 2
-    >>> halve(4)
-    2.0
     """
     is_method = "." in function.__qualname__.rpartition("<locals>.")[2]
 
@@ -74,33 +68,18 @@ class NamedErrorsMixin:
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        prefix_errors_of_methods(cls)
-
-
-def prefix_errors_of_methods(cls):
-    """Name a class in the errors of its public methods."""
-    for name, value in list(vars(cls).items()):
-        if name.startswith("_"):
-            continue
-        if isinstance(value, classmethod):
-            setattr(cls, name, classmethod(prefix_errors(value.__func__)))
-        elif callable(value) and not isinstance(value, type | staticmethod):
-            setattr(cls, name, prefix_errors(value))
+        for name, value in list(vars(cls).items()):
+            if name.startswith("_"):
+                continue
+            if isinstance(value, classmethod):
+                setattr(cls, name, classmethod(prefix_errors(value.__func__)))
+            elif callable(value) and not isinstance(value, type | staticmethod):
+                setattr(cls, name, prefix_errors(value))
 
 
 @contextmanager
 def prefix_input_errors(name):
-    """Prefix the errors that are raised inside with the name of an input.
-
-    The name of the public function or class still comes before it.
-
-    >>> from sk_metaembed.sequences import check_tokens
-    >>> with prefix_input_errors("X_val"):
-    ...     check_tokens([3])
-    Traceback (most recent call last):
-        ...
-    TypeError: X_val: row 0 is of type int: 3. Every row must be a str or ...
-    """
+    """Prefix the errors raised inside with the name of an input, after the caller's."""
     try:
         yield
     except Exception as error:

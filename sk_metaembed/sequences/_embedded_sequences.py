@@ -239,9 +239,9 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
         tuple of Block
             In the order of `blocks`.
         """
-        levels = {block.level for block in self.blocks}
-        common: Level = levels.pop() if len(levels) == 1 else "token"
-        return tuple(self.broadcast(block, common) for block in self.blocks)
+        if len({block.level for block in self.blocks}) == 1:
+            return self.blocks
+        return tuple(self.broadcast(block, "token") for block in self.blocks)
 
     def _row(self, i):
         return self[[i]]._token_values()

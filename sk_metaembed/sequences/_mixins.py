@@ -105,10 +105,12 @@ class SequencesInputMixin(NamedErrorsMixin):
     (True, False)
     """
 
+    _takes_texts = True
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
-        tags.input_tags.string = True
+        tags.input_tags.string = self._takes_texts
         if tags.transformer_tags is not None:
             tags.transformer_tags.preserves_dtype = []  # the input has no dtype
         return tags
@@ -196,10 +198,7 @@ class EmbeddedInputMixin(SequencesInputMixin):
     (False, False)
     """
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = False
-        return tags
+    _takes_texts = False
 
 
 class SequencesOutputMixin(SequencesInputMixin):
