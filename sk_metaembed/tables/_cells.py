@@ -84,14 +84,10 @@ _SHORT_FLOATS = np.float32, np.float16
 class Cells:
     """The cells of a column, as `read_cells` returns them.
 
-    Attributes
-    ----------
-    values : ndarray
-        float64 with NaN, datetime64[us] with NaT, or objects: str, tuples of str, None.
-    notation : str
-        What the tool hands over: "number", "bool" (1 and 0), "duration" (seconds),
-        "time" (seconds since midnight), "zoned time" (the same in UTC), "date", "zoned
-        date" (in UTC) or "text" (each of which shows its own notation).
+    `values` are float64 with NaN, datetime64[us] with NaT, or objects: str, tuples of
+    str, None. `notation` is what the tool hands over: "number", "bool" (1 and 0),
+    "duration" (seconds), "time" (seconds since midnight), "zoned time" (the same in
+    UTC), "date", "zoned date" (in UTC) or "text" (each shows its own notation).
     """
 
     values: np.ndarray

@@ -91,26 +91,12 @@ def fit_column(
 ):
     """Decide the format of a column, and fit its encoder to the training rows.
 
-    Parameters
-    ----------
-    name : str
-    cells : Cells
-    is_duplicate : bool
-        Whether an earlier column has the same cells; it has no features then.
-    targets, folds, weights
-        As for `StringFeatures.fit_transform`.
-    ngrams : bool
-        Whether to encode strings that have many values by n-grams.
-    sources : TextMetaEncoder or None
-        For strings that have many values, in addition; for categories and addresses
-        of web pages only in place of n-grams.
-    n_components, random_state
-        As for `StringFeatures`.
+    Strings that have many values are encoded by n-grams, if ``ngrams=True``, and by
+    `sources`, a TextMetaEncoder or None; categories and addresses of web pages only by
+    one of the two. There are no features if an earlier column has the same cells. The
+    other parameters are those of `StringFeatures` and its `fit_transform`.
 
-    Returns
-    -------
-    encoder : ColumnEncoder
-    features : ndarray of float32, shape (n_rows, n_features)
+    Returns the `ColumnEncoder` and the features, float32 (n_rows, n_features).
     """
     own = choose_column_format(cells, name)
     if is_duplicate:
@@ -149,34 +135,16 @@ def fit_column(
 
 @dataclass(eq=False)
 class ColumnEncoder:
-    """The encoder of the `Cells` of a column, as `fit_column` fits it.
-
-    Attributes
-    ----------
-    name : str
-    format : ColumnFormat
-    notations : dict
-        The notations of the training rows, each with its first cell.
-    offset : float
-        Subtracted from the number of the column.
-    codes, code_length
-        The output of `find_codes` for strings.
-    ambiguous : str
-        A number in fit with either decimal separator.
-    unshown : str
-        The separators whose role no number in fit shows.
-    strings : StringFeatures or None
-    sources : TextMetaEncoder or None
-    """
+    """The encoder of the `Cells` of a column, as `fit_column` fits it."""
 
     name: str
     format: ColumnFormat
-    notations: dict
-    offset: float = 0.0
-    codes: dict | None = None
+    notations: dict  # of the training rows, each with its first cell
+    offset: float = 0.0  # subtracted from the numbers of the column
+    codes: dict | None = None  # of `find_codes`
     code_length: int = 0
-    ambiguous: str = ""
-    unshown: str = ""
+    ambiguous: str = ""  # a number in fit with either decimal separator
+    unshown: str = ""  # separators whose role no number in fit shows
     strings: StringFeatures | None = None
     sources: TextMetaEncoder | None = None
 

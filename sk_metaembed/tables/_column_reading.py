@@ -28,17 +28,11 @@ _UNITS = {"number": "", "bool": "", "duration": "s", "time": "s", "zoned time": 
 class Reading(NamedTuple):
     """What the cells of a column mean.
 
-    Attributes
-    ----------
-    floats : ndarray of float64, shape (n_rows, n_numbers)
-        With the columns of `float_names`. NaN for what is missing, and for what the
-        format of the column does not allow.
-    texts : ndarray of str objects, shape (n_rows,)
-        "" if a cell is missing. In a column of numbers or dates these are the
-        `sentinels`, and the numbers themselves if the column is `categorical`.
-    notations : dict
-        The first cell of each notation, typed numbers and bools as such, others as
-        text.
+    `floats`, (n_rows, n_numbers), have the columns of `float_names`, and NaN for what
+    is missing or not allowed by the format. `texts` are str objects, "" if missing. In
+    a column of numbers or dates these are the `sentinels`, and the numbers themselves
+    if the column is `categorical`. `notations` has the first cell of each notation,
+    typed numbers and bools as such, others as text.
     """
 
     floats: np.ndarray

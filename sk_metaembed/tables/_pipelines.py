@@ -22,6 +22,12 @@ from ._table_encoder import TableEncoder
 from ._table_model import TableClassifier, TableRegressor
 from ._text_meta_encoder import TextMetaEncoder, named_sources
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from sklearn.pipeline import Pipeline
+
 EFFORTS = ("low", "medium", "high")
 # Parameters of a source that its trained copies share.
 _PARAMETERS = (
@@ -105,13 +111,6 @@ def _trained_whole(source, is_number, random_state):
         device=source.device,
         random_state=random_state,
     )
-
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    from sklearn.pipeline import Pipeline
 
 
 @prefix_errors

@@ -13,43 +13,20 @@ _TOLERANCE = 1e-3  # of the gradient, relative to the first
 
 
 class RidgeFit(NamedTuple):
-    """A ridge regression, and its predictions out of fold.
+    """A ridge regression on all rows, and its predictions out of fold."""
 
-    Attributes
-    ----------
-    coef : ndarray of shape (n_features, n_targets)
-        Fitted on all rows.
-    intercept : ndarray of shape (n_targets,)
-        The mean of the targets; features are not centered.
-    out_of_fold : ndarray of shape (n_rows, n_targets)
-        Predictions by models of the other folds.
-    r2 : float
-        Coefficient of determination of `out_of_fold`, with all targets together.
-    """
-
-    coef: np.ndarray
-    intercept: np.ndarray
-    out_of_fold: np.ndarray
-    r2: float
+    coef: np.ndarray  # (n_features, n_targets)
+    intercept: np.ndarray  # the means of the targets; features are not centered
+    out_of_fold: np.ndarray  # (n_rows, n_targets), by models of the other folds
+    r2: float  # of `out_of_fold`, with all targets together
 
 
 def fit_ridge(X, codes, targets, folds, weights, penalties):
     r"""Return the `RidgeFit` whose penalty has the least squared error out of fold.
 
-    Parameters
-    ----------
-    X : CSR array of shape (n_cells, n_features)
-        Features of the distinct cells.
-    codes : ndarray of int, shape (n_rows,)
-        The distinct cell of each row.
-    targets : ndarray of shape (n_rows, n_targets)
-    folds : ndarray of int, shape (n_rows,)
-        The fold that holds out each row.
-    weights : ndarray of shape (n_rows,)
-    penalties : sequence of float
+    X are the features of the distinct cells, CSR (n_cells, n_features), and `codes` the
+    cell of each row. `folds` are the folds that hold out the rows.
 
-    Notes
-    -----
     For each penalty :math:`\alpha` and each fold, the coefficients w minimize
     :math:`\sum_c n_c (x_c^\top w - \bar y_c)^2 + \alpha \|w\|^2` over the distinct
     cells c, where :math:`n_c` is the weight of a cell's rows in the training part and
@@ -156,13 +133,8 @@ class StringFeatures(BaseEstimator):
     def fit_transform(self, texts, targets, folds, weights):
         """Fit, and return the features of the training rows, float32.
 
-        Parameters
-        ----------
-        texts : ndarray of str objects, shape (n_rows,)
-        targets : ndarray of shape (n_rows, n_targets), or None
-        folds : ndarray of int, shape (n_rows,), or None
-            The fold that holds out each row.
-        weights : ndarray of shape (n_rows,)
+        `texts` are str objects, `targets` (n_rows, n_targets) or None, and `folds` the
+        folds that hold out the rows.
         """
         self.values_, codes = np.unique(texts, return_inverse=True)
         self.log_counts_ = np.log(np.bincount(codes))

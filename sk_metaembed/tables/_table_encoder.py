@@ -103,14 +103,10 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     Warns
     -----
     UserWarning
-        If a few cells of a column are unlike the others, and become missing values; if
-        a column has both decimal points and commas, and "1,234" is read as either, or
-        has "1,234" or, if all numbers in fit were whole, "1.234" only after fit; if a
-        column of dates has "05/03/2019" or "24-03-05", and no date in fit shows the
-        order of day, month and year; if a column of strings has a number that can be
-        several codes of fit, such as "07" and "007"; if some times of a column have a
-        time zone and others have none, or if the offset of a zone such as "IST" is not
-        known.
+        If cells of a column are unlike the others, and become missing values; if they
+        can be read in two ways, and none in fit shows which one: decimal points and
+        commas, the order of day and month, codes such as "07" and "007", times with
+        and without a zone; if the offset of a zone such as "IST" is not known.
 
     See Also
     --------
@@ -125,10 +121,8 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
 
     All dates of a column are read in the order by which most dates in fit are dates:
     "31/12/2019" shows it for "05/03/2019". It is also shown by one day of the months of
-    several years, such as "01/05/2019", and by points, such as "05.03.2019". If nothing
-    shows it, first days of months are preferred. Otherwise, the month is first if most
-    dates have slashes, the year if they have hyphens and the last numbers vary more
-    than the first, and else the day.
+    several years, such as "01/05/2019", and by points, such as "05.03.2019". Otherwise,
+    the month is usually first with slashes, and the day with other marks.
 
     A date that repeats far from all others, such as 9999-12-31, has an indicator and is
     missing otherwise: linear models could not tell the others apart. "15:00" is hours
@@ -136,7 +130,8 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
 
     Columns are found by name, in any order; further columns are ignored. The output is
     float32: the median is subtracted from numbers that it could not tell apart, such as
-    the seconds since 1970 on one day.
+    the seconds since 1970 on one day. The parts of dates have fractions: 07:30 is hour
+    7.5.
 
     ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)``, as for
     scikit-learn's `TargetEncoder`: ``fit_transform`` predicts each row by regressions
@@ -150,8 +145,6 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     classes the second, and of more than ten the ten most frequent. A column of strings
     has no predictions if their :math:`R^2` out of fold is not above 2 / n for n rows.
     Without `groups`, copies of rows are in one fold, as of `TableClassifier`.
-
-    The parts of dates have fractions: 07:30 is hour 7.5.
 
     Examples
     --------

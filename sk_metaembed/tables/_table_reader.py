@@ -18,18 +18,9 @@ _ALLOWED = (
 
 
 class Table(NamedTuple):
-    """The columns of a table.
+    """The columns of a table."""
 
-    Attributes
-    ----------
-    names : list of str
-        Names of the columns; their numbers if there are no names.
-    is_named : bool
-    n_rows : int
-    cells : list of Cells
-    """
-
-    names: list[str]
+    names: list[str]  # numbers if the columns have no names
     is_named: bool
     n_rows: int
     cells: list[Cells]

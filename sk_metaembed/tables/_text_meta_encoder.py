@@ -42,6 +42,10 @@ from ..sequences._api import check_cells, distinct_cells, read_columns
 from ..sources import EmbeddingUnion, LSAEmbedding, make_embedding_union
 from ._cells import MISSING
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+    from sklearn.pipeline import Pipeline
+
 
 def named_sources(sources: Sequence[Any] | None) -> Any:
     """Return (name, source) pairs; sources without names are named by their classes."""
@@ -155,19 +159,10 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         return np.array([f"stacked{ending}" for ending in endings], dtype=object)
 
     def _read(self, X):
-        """Return the cells of each column, "" if missing, and which cells are missing.
-
-        With ``reset=True``, in fit, record the names of the columns.
-        """
+        """Return the sources that the stack reads, or the tokens without any."""
         names = [name for name in X.names if name not in self.ignored]
         return X.select(names) if names else X.tokens
 
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-    from sklearn.pipeline import Pipeline
 
 _CHAR_NGRAMS = {"words": None, "chars": (3, 4)}
 
@@ -348,7 +343,6 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         tokens = Tokenizer(punctuation=True, missing="empty")
         return Pipeline([("tokens", tokens), ("sources", union), *steps])
 
-    @fit_context
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Fit the sources of each column.
 
@@ -365,7 +359,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         TextMetaEncoder
             The fitted transformer.
         """
-        self._fit(X, y, "fit")
+        self.fit_transform(X, y)
         return self
 
     @fit_context
@@ -384,7 +378,26 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         ndarray of float32, shape (n_rows, n_features_out)
             The output of `transform`, with out-of-fold predictions if `cv` is set.
         """
-        return self._fit(X, y, "fit_transform")
+        y = self._check_target(y)
+        cells, absent = self._read(X, reset=True)
+        if not cells or not cells[0]:
+            raise ValueError(
+                "Found array with 0 sample(s): at least one row and column are needed "
+                "to fit the sources."
+            )
+        if y is not None and self.target_type != "semi-supervised":
+            is_number = self.cv is not None and self.target_type == "continuous"
+            y = check_target(y, len(cells[0]), "numbers" if is_number else "any")
+        encoders = [self._choose(column) for column in cells]
+        results = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_encoder)(encoder, column, y)
+            for encoder, column in zip(encoders, cells, strict=True)
+        )
+        fitted, outputs = zip(*results, strict=True)
+        self.encoders_ = dict(zip(self._column_names, fitted, strict=True))
+        counts = [int(flags.sum()) for flags in absent]
+        self.n_missing_ = dict(zip(self._column_names, counts, strict=True))
+        return self._joined(outputs, absent)
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Encode the columns.
@@ -426,7 +439,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         check_is_fitted(self)
         names = []
         for column, encoder in self.encoders_.items():
-            own = _output_names(encoder) + ["missing"] * self._indicates[column]
+            own = _output_names(encoder) + ["missing"] * (self.n_missing_[column] > 0)
             names += [f"{column}__{name}" if column else name for name in own]
         return unique_names(names)
 
@@ -437,30 +450,6 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         tags.input_tags.one_d_array = True  # a Series or list is one column
         tags.target_tags.required = self.cv is not None
         return tags
-
-    def _fit(self, X, y, method):
-        """Fit an encoder per column; with "fit_transform", return the output."""
-        y = self._check_target(y)
-        cells, absent = self._read(X, reset=True)
-        if not cells or not cells[0]:
-            raise ValueError(
-                "Found array with 0 sample(s): at least one row and column are needed "
-                "to fit the sources."
-            )
-        if y is not None and self.target_type != "semi-supervised":
-            is_number = self.cv is not None and self.target_type == "continuous"
-            y = check_target(y, len(cells[0]), "numbers" if is_number else "any")
-        encoders = [self._choose(column) for column in cells]
-        results = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_encoder)(encoder, column, y, method)
-            for encoder, column in zip(encoders, cells, strict=True)
-        )
-        encoders, outputs = zip(*results, strict=True)
-        self.encoders_ = dict(zip(self._column_names, encoders, strict=True))
-        counts = [int(flags.sum()) for flags in absent]
-        self.n_missing_ = dict(zip(self._column_names, counts, strict=True))
-        self._indicates = {name: count > 0 for name, count in self.n_missing_.items()}
-        return None if method == "fit" else self._joined(outputs, absent)
 
     def _reads_words(self):
         """Return whether a source of the words themselves is active."""
@@ -549,9 +538,9 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         return [cells[span] for span in spans], [absent[span] for span in spans]
 
     def _joined(self, outputs, absent):
-        parts, shown = [], self._indicates.values()
-        for output, flags, is_shown in zip(outputs, absent, shown, strict=True):
-            parts += [output, flags[:, None]] if is_shown else [output]
+        parts, counts = [], self.n_missing_.values()
+        for output, flags, n_missing in zip(outputs, absent, counts, strict=True):
+            parts += [output, flags[:, None]] if n_missing else [output]
         return np.hstack(parts, dtype=np.float32, casting="unsafe")
 
 
@@ -561,13 +550,10 @@ def _is_marked(cell):
     return text != "" and text in MISSING
 
 
-def _fit_encoder(encoder, cells, y, method):
-    """Return a column's fitted encoder, and its output for "fit_transform"."""
-    X = _encoder_input(encoder, cells)
-    if method == "fit":
-        return encoder.fit(X, y), None
+def _fit_encoder(encoder, cells, y):
+    """Return a column's fitted encoder, and its output."""
     with config_context(transform_output="default"):
-        output = encoder.fit_transform(X, y)
+        output = encoder.fit_transform(_encoder_input(encoder, cells), y)
     return encoder, output
 
 
