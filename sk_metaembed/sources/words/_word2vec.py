@@ -9,7 +9,7 @@ from itertools import islice, repeat
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Literal, Self, cast
+from typing import Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -39,16 +39,6 @@ _ROWS = 4096  # read at a time
 _LINES, _MOST_CHANGED = 1000, 0.5
 _PUNCTUATION = ".,;:!?()[]\"'\u2018\u2019\u201c\u201d"
 _MAX_LENGTH = 10_000  # gensim silently truncates longer sentences
-
-
-def is_corpus(X):
-    """Return whether X is read once per pass instead of being kept in memory.
-
-    True for a path and for an iterable that is neither a collection nor a generator. A
-    generator can be read only once, so it is read into memory.
-    """
-    refuse_text(X)
-    return isinstance(X, os.PathLike) or is_stream(X)
 
 
 class TokenStream:
@@ -132,12 +122,6 @@ def _is_word(piece, words):
     return words == re.split("['\u2019]", letters.lower()) and not letters.isupper()
 
 
-def types_with_counts(counts):
-    """Return the words of a ``{word: count}`` dict as one sequence, and the counts."""
-    tokens = TokenSequences.from_lists([[*counts]])
-    return tokens, np.fromiter(counts.values(), np.int64, count=len(counts))
-
-
 class Sentences:
     """Token lists of several TokenSequences, for gensim to read once per epoch."""
 
@@ -173,7 +157,7 @@ def progress_callbacks(source):
     return (Progress(),)
 
 
-DOWNSAMPLED = 1e-3  # gensim's default of `sample`
+_DOWNSAMPLED = 1e-3  # gensim's default of `sample`
 _FLAG = ["boolean", Options(Integral, {0, 1})]  # gensim's own are 0 and 1
 
 
@@ -347,14 +331,14 @@ class Word2VecEmbedding(BaseWordEmbedding):
         estimator instance
             The fitted source.
         """
-        if not is_corpus(X):
-            return super().fit(cast("Texts", X), y)
+        refuse_text(X)
+        if not (isinstance(X, os.PathLike) or is_stream(X)):
+            return super().fit(X, y)
         stream = TokenStream(X, self.missing)
         counts = self._train(Sentences(stream), stream=stream)
-        tokens, n = types_with_counts(counts)
-        known = self._fit_table(tokens).known
-        shares = np.average(known, weights=n)
-        self.coverage_ = {"types": float(known.mean()), "tokens": float(shares)}
+        known = self._fit_table(TokenSequences.from_lists([[*counts]])).known
+        share = np.average(known, weights=[*counts.values()])
+        self.coverage_ = {"types": float(known.mean()), "tokens": float(share)}
         self.n_missing_ = stream.n_missing
         return self
 
@@ -367,12 +351,10 @@ class Word2VecEmbedding(BaseWordEmbedding):
             )
         model = self._make_model(**self._options())
         self._build_vocabulary(model, sentences)
-        if stream is None:
-            n_rows = len(tokens)
-        else:
-            n_rows, sizes = stream.n_rows, (stream.n_rows, stream.n_tokens)
-            stream.check(*sizes)
-        texts = None if tokens is None else tokens.texts
+        n_rows, texts = (0, None) if tokens is None else (len(tokens), tokens.texts)
+        if stream is not None:
+            n_rows, n_tokens = stream.n_rows, stream.n_tokens
+            stream.check(n_rows, n_tokens)
         self._check_vocabulary(model, n_rows or model.corpus_count, texts)
         model.train(
             sentences,
@@ -382,7 +364,7 @@ class Word2VecEmbedding(BaseWordEmbedding):
             callbacks=progress_callbacks(self),
         )
         if stream is not None:
-            stream.check(*sizes)
+            stream.check(n_rows, n_tokens)
         self._store(model)
         return model.raw_vocab
 
@@ -394,7 +376,7 @@ class Word2VecEmbedding(BaseWordEmbedding):
         model.corpus_total_words, model.corpus_count = model.scan_vocab(sentences)
         n_words = sum(n >= self.min_count for n in model.raw_vocab.values())
         if self.sample is None:
-            model.sample = max(DOWNSAMPLED, 1 / max(n_words, 1))
+            model.sample = max(_DOWNSAMPLED, 1 / max(n_words, 1))
         model.prepare_vocab(keep_raw_vocab=True)
         model.prepare_weights()
 
@@ -413,16 +395,11 @@ class Word2VecEmbedding(BaseWordEmbedding):
         names = set(Word2VecEmbedding._parameter_constraints)
         ignored = {"oov", "preprocess", "missing", "random_state", "n_jobs", "verbose"}
         options = {name: getattr(self, name) for name in names - ignored}
-        for flag in ("sg", "hs", "cbow_mean"):
-            options[flag] = int(options[flag])
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        options |= {name: int(options[name]) for name in ("sg", "hs", "cbow_mean")}
         if self.sample is None:
             del options["sample"]
-        return {
-            **options,
-            "seed": int(seed),
-            "workers": effective_n_jobs(self.n_jobs),
-        }
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return {**options, "seed": seed, "workers": effective_n_jobs(self.n_jobs)}
 
     def _check_vocabulary(self, model, n_rows, texts):
         """Raise a ValueError if there is no word to train on."""
