@@ -347,10 +347,11 @@ def _tab_dim(lines):
     """Return how many numbers follow the first tab of most lines, 0 without tabs."""
     counts = []
     for line in lines:
-        fields = line.partition(b"\t")[2].split()
-        counts.append(len(fields) if _trailing_numbers(line) >= len(fields) else 0)
+        n_fields = len(line.partition(b"\t")[2].split())
+        has_numbers = n_fields and _trailing_numbers(line) >= n_fields
+        counts.append(n_fields if has_numbers else 0)
     dim = min(multimode(counts), default=0)
-    if counts.count(dim) <= len(counts) / 2:
+    if not dim or counts.count(dim) <= len(counts) / 2:
         return 0
     # A space may end the word if tabs separate the numbers only.
     last = [line.partition(b"\t")[0].split(b" ")[-1] for line in lines]
