@@ -229,8 +229,7 @@ def _evaluate(candidates, y, groups, folds, scoring, random_state, verbose):
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     scores, seconds = np.empty((2, len(names), len(folds)))
     predictions, classes = np.empty_like(y), np.unique(y)
-    probabilities = np.zeros((len(y), len(classes)))
-    drops = []
+    probabilities, drops = None, []
     total = len(names) * len(folds)
     # None disables the bar unless the output is a terminal.
     disable = None if verbose else True
@@ -246,21 +245,17 @@ def _evaluate(candidates, y, groups, folds, scoring, random_state, verbose):
                 bar.update()
             # The last candidate uses all sources.
             predictions[test] = _predict(model, held_out)
-            has_probabilities = is_classifier(model) and hasattr(model, "predict_proba")
-            if has_probabilities:
+            if is_classifier(model) and hasattr(model, "predict_proba"):
+                if probabilities is None:
+                    probabilities = np.zeros((len(y), len(classes)))
                 probabilities[test] = class_probabilities(model, held_out, classes)
             if isinstance(candidates, _TableCandidates):
                 drops.append(_drops(model, held_out, y[test], scorer, seed))
     alone = np.setdiff1d(np.arange(len(y)), np.concatenate([test for _, test in folds]))
     if len(alone):
         predictions[alone] = _predict_alone(candidates, alone, y, groups)
-        probabilities[alone] = predictions[alone, None] == classes
-    if has_probabilities:
-        errors = 1 - probabilities[np.arange(len(y)), np.searchsorted(classes, y)]
-    elif is_classifier(model):
-        errors = (predictions != y).astype(np.float64)
-    else:
-        errors = np.abs(predictions - y)
+        if probabilities is not None:
+            probabilities[alone] = predictions[alone, None] == classes
     importances = None
     if drops:
         importances = {name: np.array([d[name] for d in drops]) for name in drops[0]}
@@ -270,8 +265,8 @@ def _evaluate(candidates, y, groups, folds, scoring, random_state, verbose):
         names=names,
         metric=_name(scoring),
         predictions=predictions,
-        errors=errors,
-        probabilities=probabilities if has_probabilities else None,
+        errors=_errors(y, predictions, probabilities, is_classifier(model)),
+        probabilities=probabilities,
         importances=importances,
     )
 
@@ -299,6 +294,16 @@ def _predict_alone(candidates, rows, y, groups):
         return y[train[0]]
     *_, (model, training_rows, held_out, _) = candidates.parts(train, rows, y)
     return _predict(_fit(model, training_rows, y, groups, train), held_out)
+
+
+def _errors(y, predictions, probabilities, is_class):
+    """Return absolute errors, or 1 - probability of the class, (n_rows,)."""
+    if probabilities is not None:
+        codes = np.unique(y, return_inverse=True)[1]
+        return 1 - probabilities[np.arange(len(y)), codes]
+    return (
+        (predictions != y).astype(np.float64) if is_class else np.abs(predictions - y)
+    )
 
 
 def _name(scoring):

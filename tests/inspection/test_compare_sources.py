@@ -151,6 +151,7 @@ def test_numbers():
         SOURCES[:1], TEXTS, Y, cv=2, target_type="continuous", random_state=0
     )
     assert integers.metric == "r2"
+    assert integers.probabilities is None
 
 
 def test_a_pipeline_gives_its_sources_and_stack():
