@@ -88,20 +88,19 @@ class WeightedSumMixin:
 
         Rows of weight 0 are left out, but a splitter passed as `cv` receives them too.
         """
-        groups, n_rows = check_groups(groups, len(X)), len(X)
+        n_rows, kind = len(X), self._target_kind
+        y, groups = check_target(y, n_rows, kind), check_groups(groups, n_rows)
         kept = np.arange(n_rows)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, X)
             kept = np.flatnonzero(sample_weight)
         n_absent = n_rows - len(kept)
         if n_absent:
-            y = check_target(y, n_rows)  # an array can be indexed by rows
             if not isinstance(cv, Integral | None):
                 cv = pairs_of_part(given_pairs(cv, y, groups), kept)
             y, sample_weight = y[kept], sample_weight[kept]
             groups = None if groups is None else groups[kept]
-        kind, n_kept = self._target_kind, len(kept)
-        target = read_target(y, n_kept, kind, sample_weight, n_absent)
+        target = read_target(y, kind, sample_weight, n_absent)
         if target.classes is not None:
             self.classes_ = target.classes
         class_weight = getattr(self, "class_weight", None)

@@ -17,7 +17,6 @@ from ._check import (
     center_and_scale,
     check_not_continuous,
     check_one_column,
-    check_target,
     check_two_classes,
     is_continuous,
     warn_of_rare_classes,
@@ -316,17 +315,16 @@ def make_target(y, kind="any", weights=None):
     return LabelTarget(y)
 
 
-def read_target(y, n_rows, kind, weights=None, n_absent=0):
-    """Return the `Target` of y with its rows, which have two classes or more.
+def read_target(y, kind, weights=None, n_absent=0):
+    """Return the `Target` of a checked y with its rows, which have two classes or more.
 
     `n_absent` is the number of rows of weight 0, which are not in y, for the message.
     """
-    y = check_target(y, n_rows, kind)
     target = make_target(y, kind, weights)
     target.y, target.columns = y, target.to_columns(y)
-    target.is_common = np.ones(n_rows, dtype=bool)
+    target.is_common = np.ones(len(y), dtype=bool)
     if target.kind == "classes":
-        check_two_classes(target.classes, n_rows, n_absent)
+        check_two_classes(target.classes, len(y), n_absent)
         target.is_common = ~np.isin(y, warn_of_rare_classes(y))
     return target
 

@@ -176,7 +176,8 @@ def compare_sources(
         tokens = tokenizer.fit_transform(X)
         candidates = _TextCandidates(pairs, stack, tokens)
         copies, n_rows = equal_rows(tokens), len(tokens)
-    target = read_target(y, n_rows, "numbers" if is_number else "classes")
+    kind = "numbers" if is_number else "classes"
+    target = read_target(check_target(y, n_rows, kind), kind)
     if target.y.ndim > 1:
         raise ValueError(
             f"y must have one column, got shape {target.y.shape}. Compare "

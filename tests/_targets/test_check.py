@@ -156,6 +156,11 @@ def test_what_classifiers_or_regressors_refuse(y, kind, message):
         fit(kind, y, 2)
 
 
+def test_rows_are_named_by_their_number_among_all_rows():
+    with pytest.raises(ValueError, match="has 0.5 at row 2"):
+        fit("classes", [0, 1, 0.5], sample_weight=[0, 1, 1])
+
+
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
