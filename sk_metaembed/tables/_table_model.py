@@ -49,6 +49,8 @@ _LEARNERS = ("boosting", "trees", "linear")
 # Boosting waits for all threads after each of thousands of short loops: on a machine
 # that does other work, two threads take 30 times as long as one for a small table.
 _FEWEST_CELLS = 1_000_000  # for several threads
+# The limit of OpenMP belongs to a thread, and the limit of BLAS to the process.
+_ONE_THREAD: dict[str, Any] = {"limits": 1, "user_api": "openmp"}
 _MANY_COPIES = 0.1  # share of the rows, from which a warning names them
 
 
@@ -198,10 +200,9 @@ class _TableModel(
         """Yield the models and decision values of learners, fitted in parallel."""
         is_single = self.n_jobs is not None or X.size < _FEWEST_CELLS
         rows = X, training.target, training.folds, training.sample_weight
-        calls = [
-            delayed(_call)(is_single, fit, *rows, int(rng.randint(2**31 - 1)))
-            for fit in learners
-        ]
+        if is_single:
+            learners = map(_controller(len(sys.modules)).wrap(**_ONE_THREAD), learners)
+        calls = [delayed(fit)(*rows, int(rng.randint(2**31 - 1))) for fit in learners]
         parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
         shown = {"total": len(calls), "desc": "learners", "disable": not self.verbose}
         with one_blas_thread() if is_single else nullcontext():
@@ -224,7 +225,9 @@ class _TableModel(
         total = np.zeros((len(X), self._target.n_columns))
         if not len(X):
             return total
-        with _threads(is_single=X.size < _FEWEST_CELLS):
+        controller = _controller(len(sys.modules))
+        is_single = X.size < _FEWEST_CELLS
+        with controller.limit(**_ONE_THREAD) if is_single else nullcontext():
             for name, models in self.estimators_.items():
                 with errors_of_model(f"learner {name!r}", models[0]):
                     for model in models:
@@ -397,24 +400,10 @@ def _warn_of_copies(copies):
         )
 
 
-def _call(is_single, fit, *arguments):
-    """Return a fitted learner, fitted by one thread or by as many as it uses."""
-    with _threads(is_single=is_single):
-        return fit(*arguments)
-
-
-def _threads(*, is_single):
-    """Return a context with one thread of OpenMP, or with as many as a learner uses.
-
-    The limit of OpenMP belongs to a thread, and the limit of BLAS to the process.
-    """
-    if not is_single:
-        return nullcontext()
-    # A learner may have loaded another library since.
-    return _controller(len(sys.modules)).limit(limits=1, user_api="openmp")
-
-
 @lru_cache(maxsize=1)
 def _controller(n_modules):
-    """Return the controller of the loaded libraries; finding these is slow."""
+    """Return the controller of the loaded libraries; finding these is slow.
+
+    A learner may have loaded another library since there were `n_modules`.
+    """
     return ThreadpoolController()

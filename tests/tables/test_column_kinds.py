@@ -195,14 +195,6 @@ def test_numbers_can_be_categories_too():
     assert names == ["x", "x__1", "x__2", "x__3"]
 
 
-def test_items_of_lists_are_separated_by_a_comma():
-    column = ["['ban, cor', \"c's\"]", "['x', 'y']", "[]"] * 20
-    lists = [["ban, cor", "c's"], ["x", "y"], []] * 20
-    encoder = fit(column)
-    assert encoder.columns_[0].kind == "list"
-    np.testing.assert_array_equal(encode(encoder, column), encode(encoder, lists))
-
-
 FRAMES = {  # others are in `tools.py`
     "decimal": pd.Series([decimal.Decimal("1"), None, decimal.Decimal("3")]),
     "category": pd.Series([1, None, 3]).astype("category"),
@@ -220,14 +212,6 @@ def test_numbers_of_any_frame(name):
     for column in (FRAMES[name], [1, float("nan"), 3]):
         found = encode(encoder, column)[:, 0]
         assert (found[0], np.isnan(found[1])) == (1, True)
-
-
-def test_years_1_and_9999():
-    dates = [datetime.date(1, 1, 1), datetime.date(9999, 12, 31)]
-    encoder = fit(dates).set_output(transform="pandas")
-    assert encode(encoder, dates)["x__year"].tolist() == [1, 9999]
-    texts = encode(encoder, ["0001-01-01", "9999-12-31"])
-    pd.testing.assert_frame_equal(texts, encode(encoder, dates))
 
 
 def test_strings_of_any_frame():

@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from sk_metaembed import TableEncoder, make_table_pipeline
+from sk_metaembed import TableEncoder
 
 RNG = np.random.default_rng(0)
 N = 300
@@ -71,16 +71,6 @@ def test_the_last_moment_of_a_zone_beside_dates_without_one():
         encoder = TableEncoder().fit(typed)
     assert encoder.columns_[0].encodings == ("date", "indicators")
     np.testing.assert_array_equal(encoder.transform(texts), encoder.transform(typed))
-
-
-@pytest.mark.parametrize("date", FAR)
-def test_a_linear_model_tells_other_dates_apart(date):
-    late = DAYS > 750
-    X, y = pd.DataFrame({"end": column(date)}), np.where(IS_NONE, 1 - late, late)
-    model = make_table_pipeline("classifier", learners=["linear"], random_state=0)
-    model.fit(X[:200], y[:200])
-    rows = np.flatnonzero(~IS_NONE[200:]) + 200
-    assert model.score(X.iloc[rows], y[rows]) > 0.9
 
 
 @pytest.mark.parametrize("date", FAR)

@@ -81,7 +81,7 @@ def test_a_row_is_predicted_the_same_alone(fitted):
     np.testing.assert_allclose(alone, classifier.predict_proba(X[:20]), rtol=1e-6)
 
 
-def test_sets_of_labels(usual_trees):
+def test_sets_of_labels():
     X, value = rows()
     y = np.stack([value > 0, X[:, 3] > 0], axis=1).astype(int)
     model = TableClassifier(random_state=0).fit(X, y)

@@ -67,14 +67,6 @@ def test_a_cell_among_texts_is_the_same_cell_alone(cell, n_texts):
     np.testing.assert_array_equal(encoder.transform(alone), batch[:1])
 
 
-@pytest.mark.parametrize("other", ["True", True, "TRUE", 1])
-@pytest.mark.parametrize("seen", [[True, False], [1, 0], ["True", "False", "odd"]])
-def test_true_is_1(seen, other):
-    """pandas reads a file of True and False as bools, and with other words as texts."""
-    encoder = TableEncoder().fit(pd.DataFrame({"a": seen * 4}))
-    assert encoder.transform(pd.DataFrame({"a": [other]}))[0, 0] == 1
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -97,21 +89,6 @@ def test_values_are_the_same_in_any_unicode_form(encoder):
     other = table["town"].str.normalize("NFD").str.strip().to_frame()
     expected = encoder.fit(table).transform(table)
     np.testing.assert_array_equal(encoder.transform(other), expected)
-
-
-def test_integers_of_arrow_are_exact_next_to_missing_ones():
-    arrow = pytest.importorskip("pyarrow")
-    ids = arrow.table({"id": [*(10**18 + np.arange(60) % 3).tolist(), None]})
-    assert TableEncoder().fit(ids).columns_[0].n_distinct == 3
-
-
-def test_a_date_with_a_zone_is_the_same_text_with_an_offset():
-    days = pd.date_range("2024-01-01", periods=30, freq="31h", tz="Europe/Berlin")
-    encoder = TableEncoder().fit(pd.DataFrame({"a": days}))
-    expected = encoder.transform(pd.DataFrame({"a": days}))
-    for same in (days.tz_convert("UTC"), days.astype(object), days.astype(str)):
-        found = encoder.transform(pd.DataFrame({"a": same}))
-        np.testing.assert_array_equal(found, expected)
 
 
 NAMES = ["red", "blue", None, "red"] * 3
@@ -187,16 +164,6 @@ def test_arrow_types_of_numbers(kind, as_pandas):
         X = pd.DataFrame({"a": pd.arrays.ArrowExtensionArray(column)})
     expected = encoder.transform(pd.DataFrame({"a": numbers}))
     np.testing.assert_array_equal(encoder.transform(X), expected)
-
-
-@pytest.mark.parametrize(
-    "dtype", [getattr(pl, "Int128", pl.Int64), pl.Float32, pl.Decimal(10, 2)]
-)
-def test_polars_types_of_numbers(dtype):
-    frame = pl.DataFrame({"a": [5, 3, None, 12] * 3})
-    encoder = TableEncoder().fit(frame)
-    expected = encoder.transform(frame)
-    np.testing.assert_array_equal(encoder.transform(frame.cast(dtype)), expected)
 
 
 def test_arrow_times_have_nanoseconds():
