@@ -139,8 +139,8 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
     TypeError
         If the input is not an EmbeddedSequences.
     ValueError
-        If modes or powers are invalid or repeated, if no mode uses the weights, or if
-        the blocks differ from the blocks in fit.
+        If modes or powers are invalid or repeated, if no mode uses the weights, if the
+        blocks differ from the blocks in fit, or if a result exceeds float32.
 
     See Also
     --------
@@ -305,13 +305,6 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray of float32, shape (n_sequences, n_features_out)
             One row per sequence, with the columns of `get_feature_names_out`.
-
-        Raises
-        ------
-        TypeError
-            If X is not an EmbeddedSequences.
-        ValueError
-            If the blocks differ from the blocks in fit, or a result exceeds float32.
         """
         check_is_fitted(self)
         X = check_embedded(X, self.dims_in_)

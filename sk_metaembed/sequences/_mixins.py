@@ -299,11 +299,6 @@ class TaggerMixin:
         -------
         float
             Between 0 and 1; 1 if there are no tokens.
-
-        Raises
-        ------
-        ValueError
-            If y does not have one tag per token.
         """
         tokens = self._tokens_of(X)
         true = read_tags(y, tokens)

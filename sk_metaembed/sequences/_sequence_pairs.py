@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._core._errors import plural, prefix_errors, short_repr
+from .._core._errors import plural, prefix_errors
 from .._core._frames import pandas_index, plain_container, read_frame
 from ._embedded_sequences import EmbeddedSequences
 from ._html import pairs_html
 from ._indexing import Rows
 from ._token_sequences import RowInfo, TokenSequences
-from ._validation import check_cells, refuse_other_rows, row_cells
+from ._validation import check_cells, refuse_other_rows, rows_of_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -217,25 +217,15 @@ def _columns(X):
             "lists of equal length in a list of pairs, not in an array."
         )
     if hasattr(X, "columns") or getattr(X, "ndim", 1) == 2:
-        if X.shape[1] != 2:
-            raise ValueError(
-                f"expected two columns of texts, the sides of the pairs, got "
-                f"{plural(X.shape[1], 'column')} (shape {tuple(X.shape)}). Select two, "
-                "for example with "
-                'ColumnTransformer([("pairs", step, ["one column", "another"])]).'
-            )
-        return read_frame(X)
-    pairs = [_pair(row, i) for i, row in enumerate(X)]
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-
-
-def _pair(row, i):
-    expected = "a pair. Every row must have two sides"
-    row = row_cells(row, i, expected=expected, allowed=_ALLOWED)
-    if len(row) != 2:
+        columns = read_frame(X)
+    else:
+        rows = rows_of_cells(X, _ALLOWED, expected="a pair")
+        columns = [list(column) for column in zip(*rows, strict=True)] or [[], []]
+    if len(columns) != 2:
         raise ValueError(
-            f"row {i} has {plural(len(row), 'side')} ({short_repr(row)}), "
-            "not two. Pass columns of first and second sides as "
-            "list(zip(first, second))."
+            "expected two columns of texts, the sides of the pairs, got "
+            f"{plural(len(columns), 'column')}. Select two, for example with "
+            'ColumnTransformer([("pairs", step, ["one column", "another"])]), and pass '
+            "lists of first and second sides as list(zip(first, second))."
         )
-    return row
+    return columns

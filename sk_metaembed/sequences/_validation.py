@@ -313,20 +313,6 @@ def refuse_other_rows(X, *, rows, allowed):
         raise TypeError(f"got {type(X).__name__}, a sparse matrix. {allowed}.")
 
 
-def row_cells(row, i, *, expected, allowed):
-    """Return row i of a list of rows as a sequence, or raise if it is a single value.
-
-    `expected` says what a row is, and how many cells it has.
-    """
-    if is_token_list(row):
-        return row.to_list() if hasattr(row, "to_list") else row
-    remedy = "; convert records by pandas.DataFrame" * isinstance(row, Mapping)
-    raise TypeError(
-        f"row {i} is {kind(row)} ({short_repr(row)}), not {expected}. "
-        f"{allowed}{remedy}."
-    )
-
-
 def distinct_cells(cells):
     """Return the distinct texts or token lists, and each cell's place among them."""
     keys = [cell if isinstance(cell, str) else tuple(cell) for cell in cells]
@@ -359,17 +345,21 @@ def read_columns(X):
     return [list(column) for column in zip(*rows_of_cells(rows), strict=True)], None
 
 
-def rows_of_cells(rows, allowed=_ALLOWED_COLUMNS):
+def rows_of_cells(rows, allowed=_ALLOWED_COLUMNS, *, expected="a row of cells"):
     """Return rows as sequences of equal length, or raise for the first that is not."""
-    rows = [
-        row_cells(row, i, expected="a row of cells", allowed=allowed)
-        for i, row in enumerate(rows)
-    ]
+    results = []
     for i, row in enumerate(rows):
-        if len(row) != len(rows[0]):
-            raise ValueError(
-                f"row {i} has {plural(len(row), 'cell')}, but row 0 has "
-                f"{len(rows[0])}, one per column. For a single column of token lists "
-                "pass a Series, or a DataFrame of one column."
+        if not is_token_list(row):
+            remedy = "; convert records by pandas.DataFrame" * isinstance(row, Mapping)
+            raise TypeError(
+                f"row {i} is {kind(row)} ({short_repr(row)}), not {expected}. "
+                f"{allowed}{remedy}."
             )
-    return rows
+        results.append(row.to_list() if hasattr(row, "to_list") else row)
+        if len(results[i]) != len(results[0]):
+            raise ValueError(
+                f"row {i} has {plural(len(results[i]), 'cell')}, but row 0 has "
+                f"{len(results[0])}, one per column. For a single column of token "
+                "lists pass a Series, or a DataFrame of one column."
+            )
+    return results
