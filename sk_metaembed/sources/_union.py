@@ -418,7 +418,17 @@ def source_subsets(
     >>> grid["embed__active"]
     [('w2v',), ('ft',), ('w2v', 'ft')]
     """
-    distinct = _names(names)
+    if hasattr(names, "sources"):  # an EmbeddingUnion
+        names = [name for name, source in names.sources if not isinstance(source, str)]
+    names = names if isinstance(names, str) else list(names)
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise TypeError(
+            "names must be a list of str or an EmbeddingUnion, not (name, source) "
+            f"pairs; got {names!r}."
+        )
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"names must be at least one, and distinct; got {names}.")
+    distinct = [str(name) for name in names]  # converts numpy.str_
     largest = len(distinct) if max_size is None else max_size
     if not 1 <= min_size <= largest <= len(distinct):
         raise ValueError(
@@ -431,18 +441,3 @@ def source_subsets(
         for size in range(min_size, largest + 1)
         for subset in combinations(distinct, size)
     ]
-
-
-def _names(names):
-    if hasattr(names, "sources"):  # an EmbeddingUnion
-        names = [name for name, source in names.sources if not isinstance(source, str)]
-    given = names
-    names = list(names) if hasattr(names, "__iter__") else [names]
-    if isinstance(given, str) or not all(isinstance(name, str) for name in names):
-        raise TypeError(
-            "names must be a list of str or an EmbeddingUnion, not (name, source) "
-            f"pairs; got {given!r}."
-        )
-    if not names or len(set(names)) < len(names):
-        raise ValueError(f"names must be at least one, and distinct; got {names}.")
-    return [str(name) for name in names]  # converts numpy.str_

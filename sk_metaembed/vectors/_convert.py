@@ -405,35 +405,22 @@ def _trailing_numbers(line):
     return count
 
 
-_HINTS = {
-    "Git LFS": "It is a Git LFS pointer: run git lfs pull. ",
-    "HTML": "It looks like a web page, as a failed download leaves. ",
-    "archive": "It is an archive: unpack it, and pass one of its files. ",
-    "HDF5": "It is an HDF5 file. For ELMo, use ElmoEmbedding. ",
-    "safetensors": "It is a safetensors file, which has no words: pass the folder of a "
-    "static model (model2vec, sentence-transformers) to make_embedding. ",
-    "binary": "If it is a .bin of GloVe, it has no words: write text (-binary 0). ",
-}
-_MAGIC = {
-    b"version https://git-lfs": "Git LFS",
-    b"<": "HTML",
-    b"PK\x03\x04": "archive",
-    b"7z\xbc\xaf\x27\x1c": "archive",
-    b"Rar!": "archive",
-    b"\x28\xb5\x2f\xfd": "archive",  # of Zstandard
-    b"\x89HDF": "HDF5",
-}
+_LFS = "It is a Git LFS pointer: run git lfs pull. "
+_HTML = "It looks like a web page, as a failed download leaves. "
+_ARCHIVE = "It is an archive: unpack it, and pass one of its files. "
+_SAFETENSORS = (
+    "It is a safetensors file, which has no words: pass the folder of a static model "
+    "(model2vec, sentence-transformers) to make_embedding. "
+)
+_MAGIC = {b"version https://git-lfs": _LFS, b"<": _HTML}
+_MAGIC |= dict.fromkeys((b"PK\x03\x04", b"7z\xbc", b"Rar!", b"\x28\xb5\x2f"), _ARCHIVE)
 
 
 def _hint(sample):
     """Return what a file that is not read may be, by its first bytes."""
-    kind = next(
-        (kind for magic, kind in _MAGIC.items() if sample.startswith(magic)), ""
-    )
-    if sample[257:262] == b"ustar":
-        kind = "archive"  # of tar
-    elif sample[8:10] == b'{"' and int.from_bytes(sample[:8], "little") < 1 << 30:
-        kind = "safetensors"
-    elif not kind and b"\0" in sample:
-        kind = "binary"
-    return _HINTS.get(kind, "")
+    if sample[257:262] == b"ustar":  # of tar
+        return _ARCHIVE
+    if sample[8:10] == b'{"' and int.from_bytes(sample[:8], "little") < 1 << 30:
+        return _SAFETENSORS
+    hints = (hint for magic, hint in _MAGIC.items() if sample.startswith(magic))
+    return next(hints, "")

@@ -25,16 +25,11 @@ FILES = ("vectors", "key2row", "strings.json", "vectors.cfg")
 _HASH_SEED = 1
 _ORTH, _LOWER = 65, 66  # numbers of spaCy's attributes
 # Names that have numbers instead of hashes, and are in no file of strings: the first
-# number of each range, and the names.
+# number of each range, and the names. Others, such as FLAG19, are no words.
 _SYMBOLS = {
-    1: "IS_ALPHA IS_ASCII IS_DIGIT IS_LOWER IS_PUNCT IS_SPACE IS_TITLE IS_UPPER "
-    "LIKE_URL LIKE_NUM LIKE_EMAIL IS_STOP IS_OOV_DEPRECATED IS_BRACKET IS_QUOTE "
-    "IS_LEFT_PUNCT IS_RIGHT_PUNCT IS_CURRENCY",
-    19: " ".join(f"FLAG{number}" for number in range(19, 64)),
     64: "ID ORTH LOWER NORM SHAPE PREFIX SUFFIX LENGTH CLUSTER LEMMA POS TAG DEP "
     "ENT_IOB ENT_TYPE HEAD SENT_START SPACY PROB LANG ADJ ADP ADV AUX CONJ CCONJ DET "
     "INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X EOL SPACE",
-    104: " ".join(f"DEPRECATED{number:03}" for number in range(1, 277)),
     380: "PERSON NORP FACILITY ORG GPE LOC PRODUCT EVENT WORK_OF_ART LANGUAGE LAW DATE "
     "TIME PERCENT MONEY QUANTITY ORDINAL CARDINAL acomp advcl advmod agent amod appos "
     "attr aux auxpass cc ccomp complm conj cop csubj csubjpass dep det dobj expl hmod "

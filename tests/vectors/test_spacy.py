@@ -10,16 +10,7 @@ import pytest
 from sk_metaembed import PretrainedEmbedding, WordVectors, make_embedding
 
 VECTORS = np.arange(15.0, dtype=np.float32).reshape(5, 3)
-ROWS = {
-    "tea": 4,
-    "X": 0,
-    "det": 2,
-    "FLAG20": 1,
-    "DEPRECATED276": 0,
-    "new york": 4,
-    "日本語": 1,
-    "coffee": 3,
-}
+ROWS = {"tea": 4, "X": 0, "det": 2, "new york": 4, "日本語": 1, "coffee": 3}
 TABLE = np.arange(30.0, dtype=np.float32).reshape(10, 3) ** 2
 
 
@@ -32,10 +23,8 @@ KEYS = {
     "internationalisation": 8729853314229540275,
     "X": 101,
     "det": 415,
-    "FLAG20": 20,
-    "DEPRECATED276": 379,
 }
-SYMBOLS = ("X", "det", "FLAG20", "DEPRECATED276")
+SYMBOLS = ("X", "det")
 
 
 def _packed(number):

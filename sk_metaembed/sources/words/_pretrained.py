@@ -29,7 +29,6 @@ _FEW_CAPITALS = 0.01  # share of them
 _LOW_COVERAGE = 0.05  # known share of the training tokens below which to warn
 _N_UNKNOWN = 1000  # most frequent unknown words to examine
 _SHOWN = 5
-_PIECE = "\u2581"  # SentencePiece's mark of the start of a word
 
 
 def resolve_path(path):
@@ -83,12 +82,6 @@ def _cause(unknown, store):
         )
     rows = np.unique(np.linspace(0, len(store) - 1, _SHOWN).astype(np.int64))
     words = store._packed.take(rows).to_list()
-    if any(word.startswith(_PIECE) for word in words):
-        return (
-            f"The words of the store, such as {words}, are SentencePiece's pieces, as "
-            "in BPEmb: split the texts with the model next to the file, for example "
-            "with Tokenizer(tokenizer=BPEmb(...).encode)."
-        )
     return (
         f"The store has words such as {words}, and the "
         f"texts have words such as {shown}. Check that both are in the same language, "
