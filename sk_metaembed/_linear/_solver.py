@@ -65,9 +65,6 @@ class Product:
     def __matmul__(self, other):
         return self.left @ (self.right @ other)
 
-    def __getitem__(self, rows):
-        return Product(self.left[rows], self.right)
-
     def multiply_out(self):
         """Return the product as a sparse array."""
         return self.left @ self.right
@@ -357,8 +354,8 @@ class DualRidge:
         products = self._X @ self._X.T
         self._products = products.toarray() if issparse(products) else products
 
-    def solve(self, penalty, start=None, problems=None):
-        """Return the `Solution` for a penalty; `start` is not needed."""
+    def solve(self, penalty, start=None, problems=None, is_enough=None):
+        """Return the `Solution` for a penalty, without iterations."""
         columns = self._roots.T if problems is None else self._roots.T[problems]
         solved = [self._solve_one(root, penalty) for root in columns]
         duals, intercepts = (np.stack(each) for each in zip(*solved, strict=True))

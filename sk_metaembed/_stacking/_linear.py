@@ -43,7 +43,7 @@ def fit_linear(X, target, folds, sample_weight, per_dimension=False):
     losses = partial(_losses, target, *compared_rows(target, folds, sample_weight))
     penalties = _penalties(target, X.shape[1] if per_dimension else 1)
     if not folds.pairs:
-        penalties = penalties[len(penalties) // 2 :][:1]
+        penalties = [penalties[len(penalties) // 2]]
     if len(penalties) > 1 and len(folds.pairs[0][1]) >= _ENOUGH_ROWS:
         chosen = _first_minimum(problems, penalties, losses, folds)
     else:

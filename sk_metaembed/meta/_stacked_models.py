@@ -134,7 +134,9 @@ def fit_models(members, rows, target, folds, sample_weight, n_jobs):
             delayed(_fit_member)(
                 member,
                 {view: rows.read(member.name, view) for view in member.views},
-                *(target, folds, sample_weight),
+                target,
+                folds,
+                sample_weight,
             )
             for member in some
         )

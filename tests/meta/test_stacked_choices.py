@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler, normalize
 
-from sk_metaembed import StackedMetaClassifier
+from sk_metaembed import StackedMetaClassifier, StackedMetaRegressor
 
 from .sources import sequences
 
@@ -67,6 +67,23 @@ def test_the_first_of_large_folds_chooses_where_its_loss_stops_falling(
     place = next((i for i in range(2) if losses[i + 1] >= losses[i]), 2)
     assert STRENGTHS[place] == chosen
     assert pytest.approx(chosen) == fitted(X, y, cv).estimators_["a"].C
+
+
+@pytest.mark.parametrize(("noise", "chosen"), [(3.0, 1.0), (0.3, 0.1)])
+def test_the_first_of_large_folds_chooses_for_numbers_too(noise, chosen):
+    X, _ = data(610, 620, 0.0, seed=0)
+    rng = np.random.default_rng(1)
+    y = normalize(X) @ rng.normal(size=620) + noise * rng.normal(size=610)
+    cv = KFold(2, shuffle=True, random_state=0)
+    train, test = next(cv.split(X, y))
+    losses = []
+    for alpha in 1 / STRENGTHS:
+        model = Ridge(alpha).fit(normalize(X)[train], y[train])
+        losses.append(np.square(model.predict(normalize(X)[test]) - y[test]).sum())
+    place = next((i for i in range(2) if losses[i + 1] >= losses[i]), 2)
+    assert 1 / STRENGTHS[place] == chosen
+    model = StackedMetaRegressor(tfidf=False, cv=cv).fit(sequences(a=X), y)
+    assert model.estimators_["a"].alpha == pytest.approx(chosen)
 
 
 @pytest.mark.parametrize(
