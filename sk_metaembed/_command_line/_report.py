@@ -49,22 +49,9 @@ _LONGEST = 200  # characters of a shown text
 def report_html(pipeline, rows, X, y, comparison, suspicious, options):
     """Return the page.
 
-    Parameters
-    ----------
-    pipeline : Pipeline
-        Fitted on all rows.
-    rows : DataFrame
-        The rows of X, with all columns of the file.
-    X : DataFrame
-        The columns that are used.
-    y : ndarray of shape (n_rows,)
-        The target.
-    comparison : SourceComparisonDisplay
-        Comparison of the sources.
-    suspicious : list of str
-        What is suspicious in the table.
-    options : dict
-        Options of the command.
+    `pipeline` is fitted on all rows, X are the columns that it uses, and `rows` all
+    columns of the file. `comparison` is a SourceComparisonDisplay, `suspicious` the
+    notes, and `options` those of the command.
     """
     kinds = {column.name: column.kind for column in pipeline["table"].columns_}
     target = options["target"]

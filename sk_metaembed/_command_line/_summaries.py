@@ -56,13 +56,8 @@ def reliability_frame(y, predictions, probabilities, classes):
 
     Rows are sorted by the probability of the second of two classes, by the probability
     of the predicted class if there are more, or by the predicted number, and split into
-    groups of equal size.
-
-    Parameters
-    ----------
-    y, predictions : ndarray of shape (n_rows,)
-    probabilities : ndarray of shape (n_rows, n_classes), or None for numbers
-    classes : ndarray of shape (n_classes,), or None for numbers
+    groups of equal size. `probabilities`, (n_rows, n_classes), and `classes` are None
+    for numbers.
     """
     if probabilities is None:
         predicted, actual = predictions.astype(float), y.astype(float)

@@ -38,23 +38,10 @@ _ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d\d")  # a number without its last di
 class Column(NamedTuple):
     """How a column of a table is encoded, an entry of `TableEncoder.columns_`.
 
-    Attributes
-    ----------
-    name : str
-    kind : str
-        "number", "binary" (yes or no, 1 or 0), "date", "category" (few values, or
-        values that repeat), "name" (short strings), "code" (strings with numbers
-        inside), "text" (prose), "list", "url", "key" (distinct in each row, such as a
-        counter), "constant", "empty" or "duplicate".
-    encodings : tuple of str
-        What is made of it; empty if the column is not used.
-    n_features : int
-        Number of columns in the output.
-    n_distinct, n_missing : int
-        Numbers of distinct and of missing values in the training rows.
-    r2 : float or None
-        How much of the target's variance a ridge regression on the strings explains,
-        out of fold.
+    `kind` is that of `ColumnFormat`, or "duplicate". `encodings` is what is made of the
+    column, empty if it is not used. `n_features` counts columns of the output, and
+    `n_distinct` and `n_missing` values of the training rows. `r2` is how much of the
+    target's variance a ridge regression on the strings explains, out of fold.
     """
 
     name: str

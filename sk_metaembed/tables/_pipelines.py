@@ -39,14 +39,8 @@ _PARAMETERS = (
 def trained_models(estimator, sources, effort, random_state):
     """Return (name, estimator) pairs, the `models` of a stack, or None without any.
 
-    Parameters
-    ----------
-    estimator : "classifier", "regressor" or estimator
-    sources : list of (str, source) pairs
-        Each `TransformerEmbedding` among them is trained. Without one, a network of
-        the vectors of all sources is, or of learned vectors of tokens.
-    effort : {"low", "medium", "high"}
-    random_state : int, RandomState or None
+    Each `TransformerEmbedding` among the (name, source) pairs is trained. Without one,
+    a network of the vectors of all sources is, or of learned vectors of tokens.
     """
     if effort not in EFFORTS:
         raise ValueError(f"effort must be one of {EFFORTS}; got {effort!r}.")
@@ -127,11 +121,9 @@ def make_text_pipeline(
     The pipeline is a stack of linear models of words and pairs of words, of characters,
     of each source, and of the concatenated sources. If tokens have a small alphabet,
     such as amino acids, states or events, there are also models of n-grams and of
-    positions. It needs no files or downloads, and accepts sets of labels. With few rows
-    it is close to a single model of the sources.
-    Words and characters of texts are read in lower case, so only sources that read
-    texts as they are written distinguish "US" from "us". Token lists are read as they
-    are.
+    positions. It needs no files or downloads. Words and characters of texts are read in
+    lower case, so only sources that read texts as they are written distinguish "US"
+    from "us". Token lists are read as they are.
 
     Parameters
     ----------
@@ -145,17 +137,14 @@ def make_text_pipeline(
         their classes.
     effort : {"low", "medium", "high"}, default="low"
         How much time may be spent in `fit`. "low" fits linear models of frozen sources,
-        in seconds. "medium" also trains a copy of each `TransformerEmbedding` among the
-        sources on pairs of texts of equal and of different classes, with
-        `ContrastiveEmbedding`: minutes on a CPU. "high" also trains a copy together
-        with its classifier, with `TrainableTransformer`: minutes on a GPU, tens of
-        minutes on a CPU. For a regressor, "medium" is the same as "high", which trains
-        no pairs. Without a `TransformerEmbedding`, both train a `DynamicMetaClassifier`
-        or `DynamicMetaRegressor` that reads the order of tokens by convolutions, with
-        the vectors of the sources or, without sources, vectors of tokens that are
-        learned: a minute on a CPU. Trained networks are members of the stack, one for
-        each fold of its cross-validation, so prediction and files are as many times
-        larger.
+        in seconds. "medium" also trains a copy of each `TransformerEmbedding` on pairs
+        of texts of equal and of different classes (`ContrastiveEmbedding`): minutes on
+        a CPU. "high" also trains a copy with its classifier (`TrainableTransformer`):
+        minutes on a GPU. For a regressor, both are the latter. Without a
+        `TransformerEmbedding`, both train a `DynamicMetaClassifier` or
+        `DynamicMetaRegressor` that reads the order of tokens by convolutions. There is
+        a trained network for each fold of the stack, so prediction takes as many times
+        longer, and files are as many times larger.
     n_jobs : int, default=None
         Number of sources and models that are fitted in parallel.
     random_state : int, RandomState instance or None, default=None

@@ -103,25 +103,9 @@ class StringFeatures(BaseEstimator):
     singular vectors of their character n-grams, the logarithm of the number of training
     rows with the same string and, if there is a target, the predictions of a ridge
     regression on the TF-IDF of words and characters, out of fold for the training rows.
-
-    Parameters
-    ----------
-    one_hot : bool
-        Whether the values are encoded as indicators.
-    n_components : int
-        Number of singular vectors, at most the rank.
-    random_state : int
-    lowercase : bool, default=True
-        Whether n-grams ignore case. Not for lists, whose items are kept as they are.
-
-    Attributes
-    ----------
-    values_ : ndarray of str objects
-        The distinct strings of the training rows, sorted.
-    components_ : ndarray of shape (n_ngrams, n_components)
-        The singular vectors.
-    r2_ : float or None
-        Coefficient of determination of the regression out of fold.
+    `n_components` is at most the rank. N-grams of lists, whose items are kept as they
+    are, do not ignore case. `values_` are the distinct strings of the training rows,
+    sorted, and `r2_` is that of the regression out of fold, or None.
     """
 
     def __init__(self, one_hot, n_components, random_state, lowercase=True):

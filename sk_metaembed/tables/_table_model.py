@@ -283,26 +283,22 @@ class TableClassifier(TargetClassifierMixin, _TableModel):
     where :math:`w^0` are equal weights, of which each keeps a tenth. Boosting and
     further classifiers are fitted on the training part of each of five folds (three
     for 1,500 rows or more), and their mean predicts; the linear model is fitted once
-    more on all rows. Each three trees divide the rows anew into three parts, and each
-    is fitted without one of them, on 20,000 rows at most, so that a third of the trees
-    have not seen a row, whatever its weight. Rows of one group are in one fold and one
-    part. The columns are float32: the median is subtracted from numbers that it could
-    not tell apart.
+    more on all rows. Each three trees divide the rows into three parts, and each is
+    fitted without one of them, on 20,000 rows at most. Rows of one group are in one
+    fold and one part. The columns are float32: the median is subtracted from numbers
+    that it could not tell apart.
 
     Without `groups`, copies are groups: rows that are equal in all columns, with
-    targets that differ by at most a tenth of their variance on average. They are not
-    if columns that are independent of each other would have a tenth as many pairs of
-    equal rows, as in tables of few columns with few values: new rows are equal to
-    those of fit there.
+    targets that differ by at most a tenth of their variance on average. Rows of tables
+    with few columns and few values are not copies: independent columns would have a
+    tenth as many pairs of equal rows.
 
     A rare class, as of `StackedMetaClassifier`, counts neither by its rows nor by its
     column in the choice of weights.
 
-    The decision values of a learner can be too extreme, after oversampling for example,
-    and those of further classifiers need not be log odds. They are first multiplied by
-    the factor c of at most 1 that minimizes their own log loss plus
-    :math:`\frac{3}{2} (c - 1)^2`, so that a learner that misleads counts little. The
-    factor is part of the weight.
+    Decision values can be too extreme, and those of further classifiers need not be log
+    odds. They are first multiplied by the factor c of at most 1 that minimizes their
+    own log loss plus :math:`\frac{3}{2} (c - 1)^2`, which is part of the weight.
 
     Examples
     --------

@@ -82,17 +82,7 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
     Not public. The columns are the decision values of a `StackedMetaClassifier`, or the
     predictions of a `StackedMetaRegressor`; there are none for fewer than 200 training
     rows with ``cv="auto"``, nor if no row can be held out because almost all texts are
-    equal.
-
-    Parameters
-    ----------
-    ignored : tuple of str
-        Sources that are left out, because the words themselves are read.
-    tfidf : bool
-    target_type : {"auto", "continuous", "semi-supervised"}
-    cv : "auto" or as for the stacks
-    random_state, n_jobs
-        As for the stacks.
+    equal. Sources in `ignored` are left out, because the words themselves are read.
     """
 
     def __init__(self, ignored, tfidf, target_type, cv, random_state, n_jobs):
@@ -196,14 +186,11 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         Number of dimensions to keep of each source.
     cv : "auto", int, cross-validation generator or an iterable, default=None
         Folds of the out-of-fold predictions that are added, for which `fit` needs y.
-        None adds none. "auto" lets `StackedMetaClassifier` or `StackedMetaRegressor`
-        choose the folds, and adds no predictions below 200 rows, where they are too
-        noisy for the next step; other values issue a warning in this case.
+        None adds none. "auto" lets the stack choose the folds, and adds no predictions
+        below 200 rows, where they are too noisy for the next step; other values issue a
+        warning in this case.
     target_type : {"auto", "continuous", "semi-supervised"}, default="auto"
-        Type of y, used if `cv` is set. "auto" decides as
-        scikit-learn's `type_of_target` does: integers are classes. "continuous" fits
-        regressors in any case. "semi-supervised" takes classes, and -1 for rows without
-        a label, as a `SelfTrainingClassifier` does.
+        Type of y, used if `cv` is set, as for `TableEncoder`.
     cardinality_threshold : int, default=40
         A column of a table with fewer distinct values is one-hot encoded, if they
         occur twice or more on average. Texts that are passed without a table, as a
@@ -433,8 +420,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         ndarray of str objects
             With ``column__missing`` for columns with missing values in fit,
             ``column__stacked__class`` for predictions, and ``column__value`` for
-            columns of few values. Without a table there is no ``column__``, and
-            a value "missing" makes the indicator ``column__missing_``.
+            columns of few values. Without a table there is no ``column__``.
         """
         check_is_fitted(self)
         names = []
