@@ -233,9 +233,9 @@ def _slices(rows, numbers, budget):
 def token_batches(lengths, budget, policy="any", *, most_rows=None):
     """Return batches of row numbers, longest rows first.
 
-    The tokens of a batch, padding included, are at most `budget`; a longer row is a
-    batch of its own. By the policy, any rows may share a batch, or rows "alike" in
-    length, or none.
+    A batch has at most `budget` tokens, including padding; a longer row is a batch of
+    its own. The policy says which rows may share a batch: "any", those of equal length
+    ("alike") or "none".
 
     >>> [batch.tolist() for batch in token_batches([2, 9, 3, 2, 2], 6)]
     [[1], [2, 0], [3, 4]]

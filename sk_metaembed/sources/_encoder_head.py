@@ -29,7 +29,8 @@ class SentenceHead:
     def pool(self, states, mask, n_prompt=0):
         """Return one vector per text, (n, length, dim) -> (n, pooled dim) in float32.
 
-        `mask` (n, length) are pieces, not padding; the first `n_prompt` are not pooled.
+        `mask` (n, length) is False for padding. The first `n_prompt` pieces are not
+        pooled.
         """
         counted = mask.clone()
         counted[:, :n_prompt] = False

@@ -253,8 +253,8 @@ class SentenceModules(NamedTuple):
 def read_modules(folder, modules, *, pooling=None, max_length=None):
     """Return the SentenceModules of a folder; ValueError if one is not known.
 
-    `modules` are (kind, place) of those after the first, and `pooling` the modes of the
-    first, if it pools pieces.
+    `modules` has (kind, place) of each module after the first. If the first one pools
+    pieces, `pooling` has its modes.
     """
     steps, weights = [], {}
     if pooling is not None:

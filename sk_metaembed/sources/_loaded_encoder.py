@@ -147,9 +147,9 @@ def write_modules(model, modules, folder, task):
 
 
 def _write_current(kind, module, place):
-    """Correct the file of words, of which the library saves a repeated one once.
+    """Write all words of WordEmbeddings; the library saves a repeated word once.
 
-    That moves the rows of later words.
+    That would move the rows of later words.
     """
     if kind != "WordEmbeddings" or not hasattr(module.tokenizer, "word2idx"):
         return

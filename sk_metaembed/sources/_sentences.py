@@ -19,8 +19,8 @@ from ..sequences import Block
 class OriginalText:
     """A text before tokenization, and the spans of its tokens.
 
-    Its length is the number of tokens, or of whitespace-separated words if only vectors
-    of the whole text are needed: `span_bytes` are None then.
+    Its length is the number of tokens. If only vectors of the whole text are needed,
+    `span_bytes` is None, and the length is the number of whitespace-separated words.
     """
 
     text: str
@@ -75,8 +75,8 @@ def equal_sequences(tokens, *, merge_equal=True):
 def distinct_texts(tokens, *, per_token, per_text, merge_equal=True):
     """Return the sequences of each distinct text, and the texts, as OriginalText.
 
-    In first-seen order, for vectors of tokens (`per_token`) or of whole texts. Without
-    empty ones: texts without tokens or, if `per_text`, texts of whitespace only.
+    Texts are in first-seen order, with spans if vectors of tokens are needed, and
+    without empty ones: texts without tokens or, if `per_text`, of whitespace only.
     """
     groups = {}
     for i, (start, stop) in enumerate(pairwise(tokens.offsets.tolist())):
@@ -117,8 +117,8 @@ def nonempty_texts(tokens):
 def overlapping(spans, pieces):
     """Return which pieces of a text overlap which tokens, two arrays (n_overlaps,).
 
-    `spans` (n_tokens, 2) are negative for tokens that are not in the text, and `pieces`
-    (n_pieces, 2) in its order.
+    `spans` (n_tokens, 2) are negative for tokens that are not in the text. `pieces`
+    (n_pieces, 2) are spans in the order of the text.
 
     >>> spans, pieces = np.array([[0, 3], [3, 5]]), np.array([[0, 2], [2, 4], [4, 5]])
     >>> [indices.tolist() for indices in overlapping(spans, pieces)]
@@ -199,7 +199,7 @@ class SentenceRows:
     def scatter(self, numbers, arrays):
         """Write the vectors of some sentences to all rows where they occur.
 
-        `arrays` are (values, known) per kind, the sentences one after the other.
+        `arrays` are (values, known) per kind, with one sentence after the other.
         """
         places, _ = gather_index(self._group_offsets, numbers)
         sequences = self._sequences[places]

@@ -64,9 +64,9 @@ def train_contrastively(
 ):
     """Train a `TrainableModule` in place, and return the loss of each step.
 
-    It has one output at the sequence level. `rows` are sequences with pieces, and
-    `labels` their classes. Training stops once the mean loss of the last steps is below
-    `tol`.
+    The module has one output at the sequence level. `rows` are sequences with pieces,
+    and `labels` their classes. Training stops once the mean loss of the last steps is
+    below `tol`.
     """
     device = next(module.parameters()).device
     # Half of a small model's weights, few of which occur in the texts.

@@ -351,7 +351,7 @@ class DistilledEmbedding(BaseEmbedding):
         return Block(self.block_name, values, "sequence", known, copy=False)
 
     def _saved_attributes(self):
-        """Return the attributes that files contain: of a fitted one all but for fit."""
+        """Return the attributes that files contain, without those for fit if fitted."""
         fit_only = {"teacher": None, "unlabeled": None}
         return vars(self) | (fit_only if hasattr(self, "student_") else {})
 

@@ -62,7 +62,7 @@ class ElmoForward:
     def __call__(self, sentences):
         """Return a list of ``(values, known)``, one per layer.
 
-        Each of the sentences has at least one word.
+        Each sentence must have at least one word.
         """
         words, spans = self._split.words_and_spans(sentences)
         sizes = np.array([len(sentence) for sentence in words])

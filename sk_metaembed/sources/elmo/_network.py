@@ -23,8 +23,8 @@ _WORDS_PER_BATCH_GPU = 4096
 def encode_words(weights, options, ids, lengths):
     """Return the float32 vectors of words, (n_words, projection_dim).
 
-    `weights` are tensors by their names in weight files; matrix products have the dtype
-    of the matrices. `ids` and `lengths` are those of `character_ids`.
+    `weights` are tensors by their names in weight files, and `ids` and `lengths` the
+    results of `character_ids`. Matrix products have the dtype of the matrices.
     """
     order = np.argsort(lengths, kind="stable")
     size = _WORDS_PER_BATCH.get(ids.device.type, _WORDS_PER_BATCH_GPU)
@@ -202,8 +202,8 @@ class LSTMLayer:
     def step(self, gates, hidden, cell):
         """Return hidden state and cell after a step, (..., n_rows, dim).
 
-        `gates` (..., n_rows, 4 * cell_dim) are the contribution of the input; they and
-        the cell are modified in place. `hidden` and `cell` of None are zeros.
+        `gates` (..., n_rows, 4 * cell_dim) are the contribution of the input. They and
+        the cell are modified in place. None stands for a hidden state or cell of zeros.
         """
         n, (cell_clip, proj_clip) = self._n, self._clips
         if hidden is not None:
@@ -221,8 +221,8 @@ class LSTMLayer:
     def run(self, packing, vectors, words=None):
         """Return the hidden states of packed sequences, (..., n_tokens, dim).
 
-        `vectors` have the same shape; with `words`, packed rows (..., n_tokens) of a
-        table, they are this table, which all directions share.
+        `vectors` have the same shape. With `words`, they are a table, and `words`
+        (..., n_tokens) its packed rows.
         """
         starts = packing.starts.tolist()
         leading = (vectors if words is None else words[..., None]).shape[:-2]
@@ -325,7 +325,8 @@ class BiLanguageModel:
     def _run(self, group, packing, table, words, inputs):
         """Return the packed output of a layer for a group of directions.
 
-        Its input are `inputs`, the output of the layer before, or for None `words`.
+        `inputs` is the output of the layer before; None for the first, which reads
+        `words`.
         """
         if inputs is None:
             return group.run(packing, table, words)

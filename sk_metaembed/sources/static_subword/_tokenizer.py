@@ -56,7 +56,7 @@ class WordPieces:
     """Split each distinct word of texts once, and remember its pieces.
 
     Words are separated by ASCII spaces and, if the tokenizer isolates it, punctuation.
-    The rule reads texts by character, and `read` returns the lists of ids of words and
+    The rule must read texts by character. `read` returns the lists of ids of words, and
     of texts that contain an added token.
     """
 

@@ -210,7 +210,7 @@ class Aligner:
     words. A tokenizer that returns no offsets, or does not split texts at spaces, is
     called with single words, each after a space if it preserves spaces.
 
-    A `prefix`, for example "query: ", is before every sentence.
+    Every sentence begins with the `prefix`, for example "query: ".
     """
 
     def __init__(self, tokenizer, prefix=""):
@@ -229,7 +229,7 @@ class Aligner:
         self._readable = {}
 
     def encode(self, sentences, *, as_text=False):
-        """Return the AlignedPieces of sentences, with `as_text` without words.
+        """Return the AlignedPieces of sentences; `as_text` assigns none to words.
 
         Original texts with places of tokens require `has_offsets`.
         """

@@ -50,8 +50,9 @@ class OutputSpec(NamedTuple):
 class ForwardPass:
     """Compute the vectors of sentences; the `compute` of `sentence_blocks`.
 
-    `limit` is the maximum number of pieces per window, of which only the first is used
-    to `truncate`, and `budget` the tokens per batch, whose number `progress` is told.
+    A window has at most `limit` pieces, and a batch `budget` tokens. With `truncate`,
+    only the first window of a sentence is used. `progress` is called with the number of
+    tokens of each batch.
     """
 
     def __init__(self, model, aligner, spec, limit, truncate, budget, progress=None):
@@ -88,8 +89,8 @@ class ForwardPass:
     def _rows(self, windows, n_rows, progress):
         """Return the vectors of words, or of windows, and which rows are known.
 
-        An array (n_rows, dim) per kind of vector. `progress` are the tokens to report
-        per window.
+        There is an array (n_rows, dim) per kind of vector. `progress` is the number of
+        tokens to report per window.
         """
         import torch
 
@@ -402,8 +403,8 @@ def best_windows(words, at, owners, spans):
     whichever is smaller; an end of the text does not limit it. If no window contains
     the whole word, the window is the best one for its first piece.
 
-    `words`, `at` and `owners`, all (n_pieces,), are the word of each piece, its place
-    in its sentence, and its sentence. Pieces of one word are adjacent.
+    `words`, `at` and `owners`, all (n_pieces,), are the word, the place in the sentence
+    and the sentence of each piece. Pieces of one word are adjacent.
 
     >>> spans = window_spans(np.array([9]), np.array([4]))
     >>> words = np.array([0, 1, 2, 2, 3, 4, 5, 6, 7])
@@ -446,8 +447,8 @@ def _best(begins, ends, owners, spans):
 def pieces_beyond(sentences, aligner, limit, *, as_text):
     """Return how many pieces of each sentence are beyond the first window.
 
-    Sentences with too few bytes to be long are not split into pieces. `as_text` is that
-    of `Aligner.encode`.
+    Sentences with too few bytes to be long are not split into pieces. For `as_text`,
+    see `Aligner.encode`.
     """
     beyond = np.zeros(len(sentences), dtype=np.int64)
     if limit is None:

@@ -38,7 +38,7 @@ class LoadedPair:
 
     After a model of transformers has returned hidden states, it has hooks that cannot
     be pickled. The pickle therefore contains its class, configuration and weights.
-    `encoder` are the files of the modules that a sentence encoder has, bytes by name.
+    `encoder` contains the files of the modules of a sentence encoder, bytes by name.
     """
 
     def __init__(self, module, tokenizer, encoder=None):

@@ -56,8 +56,9 @@ class Network:
     def hidden_states(self, ids, lengths, types):
         """Return all hidden states of a batch, without dropout and gradients.
 
-        Tensors (n_rows, longest, dim). `ids` and `types` are (n_pieces,), the sequences
-        one after the other, and `lengths` (n_rows,); types of None are not passed.
+        They are tensors (n_rows, longest, dim). `ids` and `types`, both (n_pieces,),
+        contain the sequences one after the other, and `lengths` (n_rows,) their numbers
+        of pieces. If `types` is None, the network gets no types.
         """
         with self._inference():
             return self.states(ids, lengths, types)

@@ -42,7 +42,7 @@ class BPTTBatches(torch.utils.data.IterableDataset):
     """Batches of a corpus; each iteration is one epoch.
 
     If the rows of the corpus were counted, an epoch with another number raises
-    ValueError. A `seed` shuffles them, in a new order in each epoch.
+    ValueError. With a `seed`, each epoch has the rows in a new random order.
     """
 
     corpus: RowsCorpus | StreamCorpus

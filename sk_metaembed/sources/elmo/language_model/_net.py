@@ -19,8 +19,8 @@ from ._batches import NO_TARGET
 class TrainableBiLM(nn.Module):
     """Token encoder and LSTMs of both directions, over batches of rows and steps.
 
-    The input of each LSTM layer and the output of the last have dropout. `weights` have
-    their names, and their layout, in weight files, and are random at first.
+    Dropout applies to the input of each LSTM layer and to the output of the last. The
+    weights have the names and the layout of weight files, and are random at first.
     """
 
     def __init__(self, options, dropout):
@@ -214,7 +214,7 @@ class LanguageNet(NeuralNet):
 class RecordPerplexity(Callback):
     """Records perplexities of both directions; keeps the weights of the best epoch.
 
-    Without validation `best_weights` are None.
+    Without validation, `best_weights` is None.
     """
 
     def __init__(self):

@@ -78,8 +78,8 @@ def _draw_seed(model):
 def train(model, net, data, corpora):
     """Train a net, and set the model's fitted attributes.
 
-    `data` are the X and y of `fit`, for callbacks, and `corpora` those for training and
-    for validation, or None, with counted words.
+    `data` has the X and y of `fit`, for callbacks, and `corpora` the counted corpora for
+    training and for validation, or None.
     """
     (X, y), count = data, corpora[0].count
     if isinstance(corpora[0], RowsCorpus):
