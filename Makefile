@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test pytest test-all test-lowest processors docs lint format bench bench-quick gpu clean
+.PHONY: demo test pytest test-all test-lowest processors docs lint format bench-quick gpu clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
@@ -119,13 +119,6 @@ $(GPU)/.ready: pyproject.toml
 		$(GPU_INSTALL) "$$package" || echo "Without $$package some tests are skipped."; \
 	done
 	touch $@
-
-# Excluded from bench: soak.py takes an hour, fuzz.py needs atheris and the name of a
-# parser, explain.py needs shap, gpu.py a GPU; quick.py is below.
-LONG := $(addprefix benchmarks/,soak.py fuzz.py explain.py gpu.py quick.py)
-
-bench: $(READY)
-	for script in $(filter-out $(LONG),$(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 # Compare 27 ratios with the recorded ones; fails if one is slower beyond noise. 3 to 5 minutes.
 bench-quick: $(READY)

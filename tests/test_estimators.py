@@ -218,7 +218,6 @@ OF_BASES = (
     "check_fit2d",
     "check_fit_check_is_fitted",
     "check_fit_score_takes_y",
-    "check_frames",
     "check_no_rows",
     "check_pipeline_consistency",
     "check_positive_only_tag_during_fit",

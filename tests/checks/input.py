@@ -1,7 +1,6 @@
 """Checks of valid and invalid input and targets."""
 
 from functools import partial
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -33,51 +32,43 @@ from .data import (
 
 
 def check_containers(estimator):
-    """Check that all collections of texts, and of token lists, give the same output."""
-    for form, X in input_forms(estimator).items():
-        as_objects = object_array(X)
-        containers = {"a tuple": tuple(X), "an object array": as_objects}
-        if as_objects.ndim == 1:
-            containers["a one-column array"] = as_objects[:, None]
-        if form == "texts":
-            containers["a str array"] = np.array(X)
-        elif input_kind(estimator) != "columns":
-            containers["a container"] = as_container(estimator, token_lists())
-        _check_containers(estimator, X, containers, form)
-        _check_generator(estimator, X, form)
-
-
-def check_frames(estimator):
-    """Check that Series and DataFrames are equivalent to lists."""
-    for library, (form, X) in product((pd, pl), input_forms(estimator).items()):
-        columns, is_pairs = {"text": X}, isinstance(X[0], tuple)
-        if is_pairs:  # the names that unnamed columns get
-            columns = dict(zip(("x0", "x1"), zip(*X, strict=True), strict=True))
-        frame = library.DataFrame(columns)
-        frames = {"a DataFrame": frame}
-        if not is_pairs:
-            frames["a Series"] = frame["text"]
-        _check_containers(estimator, X, frames, f"{form} in {library.__name__}")
-
-
-def _check_containers(estimator, X, containers, form):
-    """Check that containers give the same output as the list of rows X."""
-    expected = outputs(fitted(estimator, X), X)
-    for kind, container in containers.items():
-        step = seeded(estimator).fit(container, targets(estimator))
-        assert_same(outputs(step, container), expected, f"{form} as {kind}")
-
-
-def _check_generator(estimator, X, form):
-    """Check that rows that can be read once are read once by each method."""
+    """Check that all collections and frames of rows give the same output as lists."""
     y = targets(estimator)
-    step = seeded(estimator).fit((row for row in X), y)
-    for method, value in outputs(fitted(estimator, X), X).items():
-        result = getattr(step, method)(row for row in X)
-        assert_same(result, value, f"{form} as a generator ({method})")
-        if method == "transform":
+    for form, X in input_forms(estimator).items():
+        expected = outputs(fitted(estimator, X), X)
+        for kind, container in _containers(estimator, form, X).items():
+            step = seeded(estimator).fit(container, y)
+            assert_same(outputs(step, container), expected, f"{form} as {kind}")
+        # Rows that can be read once are read once by each method.
+        step = seeded(estimator).fit((row for row in X), y)
+        for method, value in expected.items():
+            result = getattr(step, method)(row for row in X)
+            assert_same(result, value, f"{form} as a generator ({method})")
+        if "transform" in expected:
             result = seeded(estimator).fit_transform((row for row in X), y)
-            assert_same(result, value, f"{form} as a generator (fit_transform)")
+            what = f"{form} as a generator (fit_transform)"
+            assert_same(result, expected["transform"], what)
+
+
+def _containers(estimator, form, X):
+    """Return the rows of a list in all other collections, by name."""
+    as_objects = object_array(X)
+    containers = {"a tuple": tuple(X), "an object array": as_objects}
+    columns, is_pairs = {"text": X}, as_objects.ndim == 2
+    if is_pairs:  # the names that unnamed columns get
+        columns = dict(zip(("x0", "x1"), zip(*X, strict=True), strict=True))
+    for library in (pd, pl):
+        frame = library.DataFrame(columns)
+        containers[f"a DataFrame of {library.__name__}"] = frame
+        if not is_pairs:
+            containers[f"a Series of {library.__name__}"] = frame["text"]
+    if not is_pairs:
+        containers["a one-column array"] = as_objects[:, None]
+    if form == "texts":
+        containers["a str array"] = np.array(X)
+    elif input_kind(estimator) != "columns":
+        containers["a container"] = as_container(estimator, token_lists())
+    return containers
 
 
 def _refused_values(estimator, *others):
@@ -217,7 +208,7 @@ def input_checks(estimator):
     if takes_columns(estimator):
         yield check_refuses_bad_sides
     if input_kind(estimator) in ("tokens", "columns", "pairs"):
-        yield from (check_containers, check_frames)
+        yield check_containers
         yield from (check_refuses_bad_rows, check_refuses_other_collections)
         if estimator.get_params(deep=False).get("missing") in ("raise", "empty"):
             yield check_missing_rows
