@@ -748,10 +748,12 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         """Return decision values, (n_rows, n_outputs); those of labels are float32."""
         from ._predict import predict_rows
 
+        check_is_fitted(self, "net_")
+        X = self._read_fitted(X)
         data, net = self._net_input(X), self.net_
         outputs = predict_rows(net, data, net.module_, self._target.n_outputs)
         if self._linear_model is not None:
-            linear = self._linear_model.outputs(self._read_fitted(X))
+            linear = self._linear_model.outputs(X)
             share = self.linear_share_
             outputs = ((1 - share) * outputs + share * linear).astype(np.float32)
         return outputs * self._target.scale

@@ -236,3 +236,11 @@ def test_votes_of_nets_are_means_and_saved(n_jobs, embedded, labels, tmp_path):
     save(vote, tmp_path / "vote.skm")
     again = load(tmp_path / "vote.skm").predict_proba(embedded)
     np.testing.assert_allclose(again, found, rtol=1e-5)
+
+
+def test_rows_that_can_be_read_once_are_read_once():
+    rows, y = [["a", "b"], ["c"], ["a"], ["d", "c"]] * 6, np.arange(24) % 2
+    model = DynamicMetaClassifier(**SMALL, trainable=TrainableTokens(2)).fit(rows, y)
+    assert model.linear_share_ > 0
+    expected = model.predict_proba(rows)
+    np.testing.assert_array_equal(model.predict_proba(row for row in rows), expected)
