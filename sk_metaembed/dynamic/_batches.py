@@ -456,13 +456,6 @@ class SequenceData:
             masks.append(known)
         return np.logical_or.reduce(masks)
 
-    def known_sequences(self):
-        """Return which sequences have a token or vector that some source knows."""
-        if self.level == "sequence":
-            return self.known_at("sequence")
-        rows = self.tokens.segment_ids()[self.known_at("token")]
-        return np.bincount(rows, minlength=len(self.tokens)) > 0
-
 
 @dataclass(frozen=True, eq=False)
 class SequenceDataset(Dataset):

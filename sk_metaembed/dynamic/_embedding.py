@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,15 +17,7 @@ from .._core._sklearn import StrOptions
 from .._core._typing import RandomState
 from ..sequences import Block, EmbeddedSequences, SequencePairs
 from ._base import Attention, BaseDynamicMeta, ClassWeight, Encoder
-from ._inputs import Input, read_fit_input, tokens_and_blocks
-
-
-class Vectors(NamedTuple):
-    """The vectors that a net computes for sequences, or for both sides of pairs."""
-
-    values: np.ndarray  # float32, (n_rows, dim)
-    level: str
-    known: np.ndarray  # bool, (n_rows,)
+from ._inputs import Input, read_fit_input
 
 
 @inherit_docs(BaseDynamicMeta)
@@ -237,33 +229,20 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
             `TrainableCharacters` reads the original texts, if X has them, at token
             level.
         """
-        check_is_fitted(self, "net_")
-        X = self._read_fitted(X)
-        vectors = self._vectors(X)
-        if self.output == "tokens":
-            return self._output(X, Block("dynamic", *vectors, copy=False))
-        return self._output(X, vectors.values)
-
-    def _vectors(self, X):
-        """Return the `Vectors` of X, before pairs are combined."""
         from ._predict import predict_rows, run_mixer
 
+        check_is_fitted(self, "net_")
         data = self._net_input(X, joins_pairs=False)
         module = self.net_.module_
         if self.output == "sequence":
             values = predict_rows(self.net_, data, module.encode, module.encoder.dim)
-            return Vectors(values, "sequence", data.known_sequences())
+            return pair_features(*np.split(values, 2)) if self._reads_pairs else values
         values, level = run_mixer(self.net_, data, 0, module.mixer.dim)
         known = data.known_at(level)
         if level == "type":
             known &= data.tokens.type_counts() > 0  # others were not mixed
-        return Vectors(values, level, known)
-
-    def _output(self, X, result):
-        """Return an array of vectors, or a block, in the form of `transform`."""
-        if self.output == "sequence":
-            return pair_features(*np.split(result, 2)) if self._reads_pairs else result
-        mixed = EmbeddedSequences(tokens_and_blocks(X)[0], [result])
+        block = Block("dynamic", values, level, known, copy=False)
+        mixed = EmbeddedSequences(data.tokens, [block])
         return SequencePairs(mixed) if self._reads_pairs else mixed
 
     def get_feature_names_out(
