@@ -24,7 +24,7 @@ from ._inputs import tokens_and_blocks
 # the fit, and of n-grams per length.
 MAX_ROWS, MAX_ROWS_OF_FIT, _MAX_WORDS = 1000, 100_000, 20_000
 _WORD_SHARES = (0, 0.25, 0.5, 0.75, 1)
-_NGRAM_LENGTHS = (1, 2, 3)
+_MAX_LENGTH = 3  # of n-grams
 # The share without sources, where both models read the same tokens.
 _SHARE_OF_NGRAMS = 0.4
 _PENALTIES = np.logspace(-4, 1, 16)
@@ -70,7 +70,12 @@ class LinearModel:
         self._folds_case = folds_case(data.tokens)
         tokens = data.tokens.compact()
         tokens = without_case(tokens) if self._folds_case else tokens
-        ngrams = [learn_ngrams(tokens, length, _MAX_WORDS) for length in _NGRAM_LENGTHS]
+        longest = learn_ngrams(tokens, _MAX_LENGTH, _MAX_WORDS)
+        sizes = np.cumsum([len(longest.words), *map(len, longest.keys)])
+        ngrams = [
+            longest._replace(keys=longest.keys[:i], idf=longest.idf[:size])
+            for i, size in enumerate(sizes)
+        ]
         chosen = tokens[data.chosen]
         features = [_products(ngram_weights(chosen, each)) for each in ngrams]
         products = [data.products, *features]
