@@ -203,14 +203,18 @@ def test_weights_of_numbers_are_in_units_of_the_error_of_the_concatenation():
     np.testing.assert_allclose(weights_of(scaled), weights, atol=0.02)
 
 
-def test_models_of_words_are_those_of_their_sparse_features():
+def test_linear_models_are_those_of_scikit_learn():
+    """They read sparse features of words, and rows of unit length."""
+    X, y = planted(n_rows=60)
     rows = [[f"a{i % 7}", f"b{i % 5}", f"c{i % 11}"] for i in range(60)]
-    tokens, y = TokenSequences.from_lists(rows), planted(n_rows=60)[1]
-    features, own = classifier().fit(tokens, y).estimators_["words"]
-    X = features.transform(tokens)
-    assert X.shape[0] < X.shape[1]
-    new = LogisticRegression(C=own.C, tol=1e-8, max_iter=1000).fit(X, y)
-    np.testing.assert_allclose(own.coef_, new.coef_, rtol=0.02, atol=0.02)
+    X = EmbeddedSequences(TokenSequences.from_lists(rows), X.blocks)
+    model = classifier().fit(X, y)
+    features, of_words = model.estimators_["words"]
+    inputs = features.transform(X.tokens), normalize(values(X, "noise"))
+    for own, x in zip((of_words, model.estimators_["noise"]), inputs, strict=True):
+        assert x.shape[0] < x.shape[1]
+        new = LogisticRegression(C=own.C, tol=1e-8, max_iter=1000).fit(x, y)
+        np.testing.assert_allclose(own.coef_, new.coef_, rtol=0.02, atol=0.02)
 
 
 def rows_by_order(decides, n_rows=240):
@@ -247,14 +251,6 @@ def test_models_of_order_count_half_by_default():
     assert model.weights_ == {"words": 0.5, "ngrams": 0.25, "positions": 0.25}
 
 
-def test_order_is_read_of_both_sides_of_pairs():
-    X, y = rows_by_order("start", 480)
-    rng = np.random.default_rng(0)
-    sides = rng.permutation(480).reshape(2, 240)
-    model = classifier().fit(SequencePairs(X[sides.ravel()]), y[sides[0]])
-    assert model.scores_["positions"] > 0.8 > model.scores_["words"]
-
-
 def test_models_of_order_are_saved_and_read_each_row_alone(tmp_path):
     X, y = rows_by_order("ngrams", 60)
     model = classifier().fit(X, y)
@@ -267,13 +263,9 @@ def test_models_of_order_are_saved_and_read_each_row_alone(tmp_path):
     np.testing.assert_allclose(alone, expected[:9], rtol=1e-6)
 
 
-def test_sources_have_rows_of_unit_length():
+def test_the_length_of_vectors_does_not_matter():
     X, y = planted(n_rows=60)
     model = classifier(tfidf=False).fit(X, y)
-    unit = [normalize(values(X, name)) for name in X.names]
-    own = model.estimators_["noise"]
-    new = LogisticRegression(C=own.C, tol=1e-8, max_iter=1000).fit(unit[2], y)
-    np.testing.assert_allclose(own.coef_, new.coef_, rtol=0.02, atol=0.02)
     longer = Block("a", X.block("a").values * 7, "sequence")
     longer = X.with_blocks([longer, *X.blocks[1:]])
     other = classifier(tfidf=False).fit(longer, y)
@@ -465,13 +457,6 @@ def test_weights_of_classes_are_weights_of_their_rows():
         classifier(KNeighborsClassifier(), class_weight="balanced").fit(X, y)
 
 
-def test_weight_0_of_a_whole_class_is_named():
-    X, y = planted(60)
-    message = r"1 class: \[0\] in the 30 rows .* count as absent \(30 here\)"
-    with pytest.raises(ValueError, match=message):
-        classifier().fit(X, y, np.where(y, 0.0, 1.0))
-
-
 class Recorder(LogisticRegression):
     """A classifier that keeps the numbers of its training rows, their first tokens."""
 
@@ -580,8 +565,9 @@ def test_a_class_of_weight_0_is_absent():
     with pytest.warns(UserWarning, match="no row could be held out"):
         one.fit(X, y > 0, sample_weight=half)
     assert np.isnan(one.scores_["a"])
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        model.fit(X, y, sample_weight=weights, groups=[1, 2])
+    message = r"1 class: \[0\] in the 28 rows .* count as absent \(32 here\)"
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y, sample_weight=y == 0)
 
 
 @pytest.mark.filterwarnings("error")
