@@ -14,6 +14,7 @@ from sk_metaembed import (
     DynamicMetaEmbedding,
     DynamicMetaRegressor,
     EmbeddedSequences,
+    TrainableTokens,
     load,
     save,
 )
