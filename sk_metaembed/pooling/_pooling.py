@@ -373,7 +373,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         if self.word_weights_ is None:
             return bags
         weights = look_up(tokens.types, self.word_weights_, self.unseen_weight_)
-        weights = np.array(weights, dtype=float)[bags.codes]
+        weights = weights[bags.codes]
         if self._weighting != "idf":
             return bags._replace(weights=weights)
         segments = np.repeat(np.arange(len(tokens)), bags.lengths)

@@ -25,7 +25,6 @@ from ._ngrams import (
     unit_rows,
     without_case,
     word_counts,
-    word_numbers,
 )
 from ._sequence_pairs import read_pairs, tokens_of
 from ._split import canonical_words, look_up

@@ -123,7 +123,7 @@ def ngram_weights(tokens, ngrams):
 
 def ngram_counts(tokens, ngrams):
     """Return the counts of n-grams, CSR float32 (n_sequences, n_features)."""
-    words = word_numbers(tokens.types, ngrams)
+    words = look_up(tokens.types, ngrams.words, -1)
     n_blocks = max(-(-tokens.n_tokens // _BLOCK), 1)
     ends = np.linspace(0, tokens.n_tokens, n_blocks + 1)[1:-1]
     bounds = [0, *np.searchsorted(tokens.offsets, ends).tolist(), len(tokens)]
@@ -186,18 +186,14 @@ def position_weights(tokens, positions):
     return unit_rows(counts)
 
 
-def word_numbers(types, ngrams):
-    """Return the number of each word, (n_types,), -1 if it is unknown."""
-    return np.array(look_up(types, ngrams.words, -1), dtype=np.int64)
-
-
 def ngram_numbers(tokens, ngrams, words=None):
     """Yield the number of the n-gram that starts at each token, -1 if it is unknown.
 
     One array of shape (n_tokens,) per length, from 1, and then per gap. `words` are the
-    result of `word_numbers`, if it is known.
+    numbers of the types, if they are known.
     """
-    words = word_numbers(tokens.types, ngrams) if words is None else words
+    if words is None:
+        words = look_up(tokens.types, ngrams.words, -1)
     words = words[tokens.codes]
     rows, numbers = tokens.segment_ids(), words
     yield words
@@ -216,7 +212,7 @@ def ngram_numbers(tokens, ngrams, words=None):
 
 def _cells(tokens, words, from_end):
     """Return sequence and key of each known token in each of its `Positions`."""
-    numbers = np.array(look_up(tokens.types, words, -1), dtype=np.int64)[tokens.codes]
+    numbers = look_up(tokens.types, words, -1)[tokens.codes]
     rows = tokens.segment_ids()
     from_start = np.arange(tokens.n_tokens) - tokens.offsets[rows]
     ends = [from_start]

@@ -49,7 +49,7 @@ def canonical_words(words, form="NFC"):
 
 
 def look_up(words, table, default):
-    """Return the value of each word in a dict, a list; `default` for unknown words.
+    """Return the number of each word in a dict, (n_words,); `default` if it is unknown.
 
     Unknown words are looked up again in NFC and in NFD. A known word is never replaced
     by another one.
@@ -59,7 +59,7 @@ def look_up(words, table, default):
         if not word.isascii() and word not in table:
             others = [canonical_words([word], form)[0] for form in ("NFC", "NFD")]
             values[i] = table.get(others[0], table.get(others[1], default))
-    return values
+    return np.array(values, dtype=type(default))
 
 
 def split_texts(texts, *, rule, split, prepare, locate):

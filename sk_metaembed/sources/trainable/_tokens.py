@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._core._errors import plural
 from ..._core._sklearn import COUNT, POSITIVE
-from ...sequences._api import learn_ngrams, ngram_numbers, word_numbers
+from ...sequences._api import learn_ngrams, look_up, ngram_numbers
 from .._base import no_tokens_error
 from ._base import TrainableSource
 
@@ -58,7 +58,7 @@ class TokenSpec(TableSpec):
     def pieces(self, tokens):
         """Return the `TokenRows` of sequences."""
         if self.ngram == 1:
-            return TokenRows(word_numbers(tokens.types, self.ngrams))
+            return TokenRows(look_up(tokens.types, self.ngrams.words, -1))
         *_, codes = ngram_numbers(tokens, self.ngrams)
         codes[codes < 0] = self.n_rows
         return TokenRows.of_codes(codes, self.n_rows)

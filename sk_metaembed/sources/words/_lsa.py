@@ -168,7 +168,7 @@ class LSAEmbedding(BaseEmbedding):
         features = every.fit_transform([*self._words(tokens), "a"])[:-1]
         counts = word_counts(tokens) @ features
         names = every.get_feature_names_out()
-        columns = np.array(look_up(names, vocabulary, -1))
+        columns = look_up(names, vocabulary, -1)
         known = np.flatnonzero(columns >= 0)
         shape = len(names), len(vocabulary)
         ones = np.ones(len(known), dtype=np.float32)
