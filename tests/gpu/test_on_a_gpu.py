@@ -1,6 +1,7 @@
-"""What holds on a GPU, apart from numbers: devices, memory, files, random numbers.
+"""What holds on a GPU: numbers as on the CPU, files, random numbers, no waiting.
 
-Tests of the fixture `gpu` need a GPU; the others run on any ``--gpu-device``.
+Tests of the fixture `gpu` need a GPU. On a machine without one,
+``pytest -m gpu --gpu-device cpu`` compares the CPU with itself, which tests the others.
 """
 
 import os
@@ -23,6 +24,22 @@ from .compare import differences, exact_products
 pytestmark = pytest.mark.gpu
 ROOT = Path(__file__).parents[2]
 PENALTY = {"mix_penalty": 0.1}
+PAIRS = [(name, dtype) for name, case in cases.CASES.items() for dtype in case.dtypes]
+
+
+@pytest.mark.parametrize(("name", "dtype"), PAIRS)
+def test_every_component_agrees_with_the_cpu(name, dtype, device):
+    case = cases.CASES[name]
+    for package in case.needs:
+        pytest.importorskip(package)
+    with exact_products():
+        # In bfloat16 devices round differently, so the reference is exact.
+        expected = case.compute("cpu", "float32")
+        actual = case.compute(device, dtype)
+        effects = None
+        if dtype == "bfloat16":
+            effects = cases.rounding_effects(case, expected)
+    assert not differences(expected, actual, dtype, effects)
 
 
 def model(device, **options):
