@@ -4,6 +4,7 @@ This module imports skorch and torch, so it must be imported inside functions.
 """
 
 import json
+from contextlib import suppress
 
 import torch
 from sklearn.base import clone
@@ -37,20 +38,21 @@ def run_epochs(net, callbacks, train_set, valid_set, n_epochs, *, context, task)
     try:
         net.notify("on_train_begin", X=train_set, y=None)
         ends = False
-        for _ in range(n_epochs):
-            epoch = context.subcontext(task_name="epoch")
-            epoch.call_on_fit_task_begin(**task)
-            try:
-                net.fit_loop(train_set, epochs=1)
-            except KeyboardInterrupt:
-                if not net.history:  # nothing is trained
-                    raise
-                ends = True
-            ends |= epoch.call_on_fit_task_end(
-                **task, reconstruction_attributes=lambda: {"net_": net}
-            )
-            if ends:
-                break
+        with suppress(KeyboardInterrupt):  # in scikit-learn's callbacks
+            for _ in range(n_epochs):
+                epoch = context.subcontext(task_name="epoch")
+                epoch.call_on_fit_task_begin(**task)
+                try:
+                    net.fit_loop(train_set, epochs=1)
+                except KeyboardInterrupt:
+                    ends = True
+                stops = epoch.call_on_fit_task_end(
+                    **task, reconstruction_attributes=lambda: {"net_": net}
+                )
+                if ends or stops:
+                    break
+        if not net.history:  # nothing is trained
+            raise KeyboardInterrupt
         net.notify("on_train_end", X=train_set, y=None)
     finally:
         net.callbacks_, net.train_split = own, None
