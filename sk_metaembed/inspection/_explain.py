@@ -15,7 +15,7 @@ from .._core._sklearn import safe_indexing
 from .._pipelines import replace_steps, unwrap_fitted
 from ..sequences import Block, EmbeddedSequences
 from ._explain_linear import Contributions, Outputs, exact_contributions, source_of
-from ._explained_texts import read_texts, with_column
+from ._explained_texts import read_texts, sizes_of, with_column
 from ._explanation import Explanation
 
 _TOKENS_AT_ONCE = 1 << 18  # tokens of shortened texts predicted together
@@ -254,8 +254,7 @@ def _batches_of_variants(texts):
     quadratic in its length.
     """
     variants, index, places, size = [], [], {}, 0
-    for i in range(len(texts.tokens)):
-        length = texts.size(i)
+    for i, length in enumerate(sizes_of(texts.tokens).tolist()):
         for key, variant in texts.without(i):
             if key not in places:
                 if variants and size + length > _TOKENS_AT_ONCE:
@@ -331,8 +330,7 @@ def _without_columns(texts, background, outputs):
     X, names = texts.X, list(texts.X.columns)
     rows = np.repeat(np.arange(len(X)), len(background))
     others = np.tile(np.arange(len(background)), len(X))
-    sizes = np.array([texts.size(i) for i in range(len(X))])[rows]
-    batches = np.cumsum(sizes) // _TOKENS_AT_ONCE
+    batches = np.cumsum(sizes_of(texts.tokens)[rows]) // _TOKENS_AT_ONCE
     starts = np.flatnonzero(np.diff(batches)) + 1
     values = {name: [] for name in names}
     for batch in np.split(np.arange(len(rows)), starts):

@@ -1,9 +1,9 @@
 """The texts to explain, and variants of them in which words are left out.
 
 `read_texts` returns one of two classes with the same interface: `X` and its `tokens`,
-the `column` of texts in a table, and three methods. ``without(i)`` yields the variants
-of row i, each with a key that is equal for equal variants, and ``size(i)`` is the size
-of each; ``join(variants)`` makes an input of the estimator of them.
+the `column` of texts in a table, and two methods. ``without(i)`` yields the variants of
+row i, each with a key that is equal for equal variants; ``join(variants)`` makes an
+input of the estimator of them.
 """
 
 from functools import cached_property
@@ -134,10 +134,6 @@ class _Tokens:
                 key = i, places.tobytes()
             yield key, (i, places, text)
 
-    def size(self, i):
-        """Return the size of a row, in tokens."""
-        return _size(self.tokens, i)
-
     def join(self, variants):
         """Return the input of an estimator with the variants as rows."""
         rows, places, texts = zip(*variants, strict=True)
@@ -168,10 +164,6 @@ class _Strings:
             shorter = "" if span is None else _drop(text, *span)
             yield (shorter if self.column is None else (i, shorter)), (i, shorter)
 
-    def size(self, i):
-        """Return the size of a row, in tokens."""
-        return _size(self.tokens, i)
-
     def join(self, variants):
         """Return the input of an estimator with the variants as rows."""
         rows, texts = zip(*variants, strict=True)
@@ -180,10 +172,11 @@ class _Strings:
         return with_column(safe_indexing(self.X, list(rows)), self.column, list(texts))
 
 
-def _size(tokens, i):
-    """Return the number of tokens in a text; a long one counts per four characters."""
-    n_characters = 0 if tokens.texts is None else len(tokens.texts[i])
-    return max(int(tokens.lengths[i]), n_characters // 4, 1)
+def sizes_of(tokens):
+    """Return the number of tokens in each text; long ones count per four characters."""
+    texts = [""] * len(tokens) if tokens.texts is None else tokens.texts
+    n_characters = np.array([len(text) for text in texts])
+    return np.maximum(np.maximum(tokens.lengths, n_characters // 4), 1)
 
 
 def _drop(text, start, end):
