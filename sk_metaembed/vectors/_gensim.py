@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import pickle
 from io import BytesIO
-from math import prod
 
 import numpy as np
 
@@ -51,55 +50,25 @@ class _InertUnpickler(pickle._Unpickler):
 
 def _as_array(value):
     """Return the array that a record of NumPy's describes, None for anything else."""
-    if not isinstance(value, Inert) or not value.name.startswith("numpy."):
-        return None
-    if value.name.endswith("._frombuffer"):  # protocol 5
-        data, kind, shape, order = _values_of(value.args, 4)
-    elif value.name.endswith("._reconstruct"):
-        _, shape, kind, is_fortran, data = _values_of(value.state, 5)
-        order = "F" if is_fortran else "C"
-    else:
-        return None
-    dtype, data = _dtype(kind), _bytes(data)
-    valid = isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape)
-    if dtype is None or data is None or not valid or order not in ("C", "F"):
-        return None
-    if len(data) != prod(shape) * dtype.itemsize:
-        return None
-    return np.frombuffer(data, dtype).reshape(shape, order=order)
-
-
-def _values_of(values, n):
-    """Return the n values of a tuple, None for each if it is something else."""
-    valid = isinstance(values, tuple) and len(values) == n
-    return values if valid else (None,) * n
-
-
-def _bytes(value):
-    """Return bytes, which protocol 2 writes as text to be encoded."""
-    if isinstance(value, Inert) and value.name == "_codecs.encode":
-        text, encoding = _values_of(value.args, 2)
-        is_text = isinstance(text, str) and encoding == "latin1"
-        return text.encode("latin1") if is_text else None
-    return value if isinstance(value, bytes | bytearray) else None
-
-
-def _dtype(record):
-    """Return the dtype of numbers that a record describes, else None."""
-    if not isinstance(record, Inert) or not record.name.endswith("numpy.dtype"):
-        return None
-    code = record.args[0] if isinstance(record.args, tuple) and record.args else None
-    state = record.state if isinstance(record.state, tuple) else ()
-    order = state[1] if len(state) > 1 else "="
-    if code not in _CODES or order not in _ORDERS:
-        return None
-    return np.dtype(code).newbyteorder(order)
+    try:
+        if value.name.endswith("._frombuffer"):  # protocol 5
+            data, kind, shape, order = value.args
+        else:
+            _, shape, kind, is_fortran, data = value.state
+            order = "F" if is_fortran else "C"
+        (code, *_), (_, byte_order, *_) = kind.args, kind.state
+        if isinstance(data, Inert):  # protocol 2 writes bytes as a text to be encoded
+            data = data.args[0].encode("latin1")
+        is_array = value.name.startswith("numpy.") and kind.name == "numpy.dtype"
+        if is_array and code in _CODES:
+            dtype = np.dtype(code).newbyteorder(byte_order)
+            return np.frombuffer(data, dtype).reshape(shape, order=order)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        pass  # not an array
+    return None
 
 
 _CODES = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
-_ORDERS = ("<", ">", "=", "|")
-
-
 _BLOCK = 1 << 24
 _WORDS = ("index_to_key", "index2word", "index2entity")  # the latter of gensim 3
 _HOW = (
