@@ -135,7 +135,12 @@ def export_vectors(
     if unknown not in _UNKNOWN:
         raise ValueError(f"unknown must be one of {_UNKNOWN}; got {unknown!r}.")
     _check_target(target, fmt, overwrite)
-    selected = list(dict.fromkeys(_checked_words(words)))
+    if not isinstance(words, str | bytes | np.ndarray):
+        words = list(words)
+    pack(words)  # raises for a single str, and for elements that are not str
+    selected = list(dict.fromkeys(map(plain_str, words)))
+    if not selected:
+        raise ValueError("words is empty; pass at least one word.")
     matrix, known = _compute(embedding, selected)
     missing = tuple(selected[i] for i in np.flatnonzero(~known))
     if unknown != "keep" and missing:
@@ -189,18 +194,6 @@ def _check_target(path, fmt, overwrite):
         raise FileExistsError(
             f"{path} is not a {kind}, so it is not replaced by one. Pass another path."
         )
-
-
-def _checked_words(words):
-    if not hasattr(words, "__iter__"):
-        raise TypeError(f"words must be a sequence of str; got {type(words).__name__}.")
-    if not isinstance(words, str | bytes | np.ndarray):
-        words = list(words)
-    pack(words)  # raises for a single str, and for elements that are not str
-    words = [plain_str(word) for word in words]
-    if not words:
-        raise ValueError("words is empty; pass at least one word.")
-    return words
 
 
 def _compute(embedding, words):
