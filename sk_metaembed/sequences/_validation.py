@@ -178,6 +178,8 @@ def check_cells(
         absent[:] = [is_missing(cell) for cell in cells]
         pairs = zip(cells, absent.tolist(), strict=True)
         cells = [empty if is_absent else cell for cell, is_absent in pairs]
+        if expected == TEXT and {*map(type, cells)} <= {str}:
+            return cells, absent
     checked, n_rows = [], len(columns[0]) if columns else 0
     for i, cell in enumerate(cells):
         where = _where(i % n_rows, labels[i // n_rows])
