@@ -44,22 +44,6 @@ def _embeds(step):
     return isinstance(step, kinds) and not isinstance(step, Tokenizer)
 
 
-def find_embedded(estimator, X):
-    """Return every EmbeddedSequences that X becomes in an estimator, in order.
-
-    Steps after the first one that returns something else are ignored.
-    """
-    steps, embedded = fitted_steps(estimator), []
-    if not any(map(_embeds, steps)):
-        _refuse_branches(steps)
-    for output in outputs_within(steps, X):
-        if isinstance(output, EmbeddedSequences):
-            embedded.append(output)
-        elif embedded:
-            break
-    return embedded
-
-
 def outputs_within(steps, X):
     """Yield what X becomes after each of some steps, up to a final predictor."""
     for step in steps:
@@ -214,9 +198,8 @@ def lookup_known(embedding, words):
     blocks the only name is "".
     """
     words = list(words)
-    outputs = []
-    if not isinstance(embedding, type):
-        outputs = find_embedded(embedding, _one_word_sequences(words))
+    outputs = _estimator_outputs(embedding, _one_word_sequences(words))
+    outputs = [each for each in outputs if isinstance(each, EmbeddedSequences)]
     if not outputs:
         return {"": lookup_vectors(embedding, words)[1]}
     # The last of those with most blocks: steps that fill in unknown words count.
