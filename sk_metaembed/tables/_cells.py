@@ -131,7 +131,7 @@ def as_texts(cells):
     """
     if cells.notation == "text":
         texts = cells.values
-        if any(isinstance(text, tuple) for text in texts):
+        if tuple in {*map(type, texts)}:
             joined = [", ".join(t) if isinstance(t, tuple) else t for t in texts]
             texts = np.array([*joined, None], dtype=object)[:-1]
         return texts

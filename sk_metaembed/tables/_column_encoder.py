@@ -250,7 +250,7 @@ class ColumnEncoder:
                 f"{' or '.join(map(short_repr, several[1]))}: a number has no zeros in "
                 "front. Read it as str, as in fit."
             )
-        rounded = [*filter(_ROUNDED.fullmatch, distinct_texts)]
+        rounded = [t for t in distinct_texts if "+" in t and _ROUNDED.fullmatch(t)]
         if rounded and not self._know_all(np.array(rounded, dtype=object)):
             self._warn(
                 f"had strings in fit, but has the number {rounded[0]}: a float has at "

@@ -19,7 +19,7 @@ from ._numbers import convert, numbers_inside, read_numbers
 from ._times import times_of_day
 
 # pandas reads integers next to missing ones as floats.
-_WHOLE = re.compile(r"\A(-?\d+)\.0\Z")
+_WHOLE = re.compile(r"-?\d+\.0\Z")
 _PYTHON = {"number": float, "bool": bool}
 # The units of typed cells.
 _UNITS = {"number": "", "bool": "", "duration": "s", "time": "s", "zoned time": "s"}
@@ -142,7 +142,7 @@ def _read_strings(cells, column_format):
         texts = [as_list_text(value, column_format.separator) for value in values]
     else:
         values, codes = distinct(as_texts(cells))
-        texts = [_WHOLE.sub(r"\1", text) for text in values]
+        texts = [t[:-2] if t[-2:] == ".0" and _WHOLE.match(t) else t for t in values]
     texts = np.array([*texts, ""], dtype=object)[codes]
     floats = np.empty((len(texts), 0))
     if column_format.inside is not None:
