@@ -5,16 +5,14 @@ hand-written transformer with gensim's KeyedVectors as its parameter. Both pool 
 score in the same way. Each search runs in a new process, which starts its own workers;
 loading is not timed. Memory is measured from outside, over the process and its
 children, as proportional set size (PSS; a page shared by n processes counts 1/n in
-each) and unique set size (USS; pages of a single process). Because each worker is
-another Python process with scikit-learn, every search is repeated over 1,000 words: the
-difference is the memory of the vectors. A search over features that are computed before
-it shows what scikit-learn itself needs. Ratios are more reliable than times. Needs
-Linux.
+each). Because each worker is another Python process with scikit-learn, every search is
+repeated over 1,000 words: the difference is the memory of the vectors. A search over
+features that are computed before it shows what scikit-learn itself needs. Ratios are
+more reliable than times. Needs Linux.
 
     python benchmarks/grid_search.py                                # a few minutes
     python benchmarks/grid_search.py --words 20000 --documents 500  # smaller
     python benchmarks/grid_search.py --no-gensim                    # without gensim
-    python benchmarks/grid_search.py --backend threading            # without workers
 """
 
 # This process only measures, and imports none of the measured libraries: shared pages
@@ -105,7 +103,7 @@ def gensim_steps(folder, words):
     return [("pool", MeanOfVectors(kv))]
 
 
-def search(folder, kind, n_jobs, backend):
+def search(folder, kind, n_jobs):
     """Run one search in this process and print its figures for the parent."""
     from joblib import parallel_config
     from sklearn.linear_model import LogisticRegression
@@ -126,7 +124,7 @@ def search(folder, kind, n_jobs, backend):
     rest = [("scale", StandardScaler()), ("clf", LogisticRegression())]
     grid = GridSearchCV(Pipeline([*steps, *rest]), candidates, cv=5)
     begin = time.monotonic()
-    with parallel_config(backend, n_jobs=n_jobs):
+    with parallel_config("loky", n_jobs=n_jobs):
         grid.fit(X, y)
     times = {"begin": begin, "end": time.monotonic()}
     scores = grid.cv_results_["mean_test_score"].tolist()
@@ -156,35 +154,28 @@ def stage(folder, options, *names):
 
 
 def memory(process):
-    """Return PSS and USS of a process and all below it, and a worker's, in MiB."""
-    pss = uss = 0
-    worker = 0, 0
+    """Return the PSS of a process and all below it, in MiB."""
+    total = 0
     with contextlib.suppress(psutil.NoSuchProcess):
         for one in [process, *process.children(recursive=True)]:
             with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-                info = one.memory_full_info()
-                own = info.pss / 2**20, info.uss / 2**20
-                pss, uss = pss + own[0], uss + own[1]
-                if any("popen_loky" in part for part in one.cmdline()):
-                    worker = max(worker, own)
-    return pss, uss, *worker
+                total += one.memory_full_info().pss / 2**20
+    return total
 
 
 def measure(folder, options, kind, n_jobs):
     """Return the figures of a search, including its peak memory."""
     samples = []
-    with stage(folder, options, kind, n_jobs, options.backend) as child:
+    with stage(folder, options, kind, n_jobs) as child:
         process = psutil.Process(child.pid)
         while child.poll() is None:
-            samples.append((time.monotonic(), *memory(process)))
+            samples.append((time.monotonic(), memory(process)))
             time.sleep(INTERVAL)
         printed = child.stdout.read()
     if child.returncode:
         raise SystemExit(f"The search with {NAMES[kind]} failed, see above.")
     out = json.loads(printed)
-    inside = [row for row in samples if out["begin"] <= row[0] <= out["end"]]
-    peaks = map(max, zip(*inside, strict=True))
-    _, out["pss"], out["uss"], out["worker_pss"], out["worker_uss"] = peaks
+    out["pss"] = max(m for at, m in samples if out["begin"] <= at <= out["end"])
     out["seconds"] = out["end"] - out["begin"]
     return out
 
@@ -210,22 +201,18 @@ def measure_all(root, options):
         runs[kind, n_jobs] = run = measure(all_words, options, kind, n_jobs)
         few = measure(few_words, options, kind, n_jobs)
         run["vectors"], run["few"] = run["pss"] - few["pss"], few["seconds"]
-        for name in ("worker_pss", "worker_uss"):
-            run[name] = few[name]
     return runs
 
 
 def show(runs):
     """Print the table."""
     columns = "n_jobs", "s", f"s on {FEW_WORDS:,} words", "peak PSS", "by the vectors"
-    worker = f"a worker on {FEW_WORDS:,} words: PSS", "USS"
-    columns = "vectors", *columns, "peak USS", *worker, "clone, ms", "pickled, MiB"
+    columns = "vectors", *columns, "clone, ms", "pickled, MiB"
     print("|", " | ".join(columns), "|")
     print("|---" * len(columns) + "|")
     for (kind, n_jobs), run in runs.items():
-        peaks = f"{run['pss']:,.0f} | {run['vectors']:,.0f} | {run['uss']:,.0f}"
-        own = f"{run['worker_pss']:,.0f} | {run['worker_uss']:,.0f} | "
-        own += f"{run['clone'] * 1000:,.1f} | {run['pickle'] / 2**20:,.2f}"
+        peaks = f"{run['pss']:,.0f} | {run['vectors']:,.0f}"
+        own = f"{run['clone'] * 1000:,.1f} | {run['pickle'] / 2**20:,.2f}"
         took = f"{run['seconds']:.1f} | {run['few']:.1f}"
         print(f"| {NAMES[kind]} | {n_jobs} | {took} | {peaks} | {own} |")
 
@@ -251,7 +238,6 @@ def main():
     parser.add_argument("--dim", type=int, default=300)
     parser.add_argument("--documents", type=int, default=2000)
     parser.add_argument("--tokens", type=int, default=50)
-    parser.add_argument("--backend", default="loky", help="joblib's; default: loky")
     parser.add_argument("--no-gensim", dest="gensim", action="store_false")
     parser.add_argument("--stage", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -275,7 +261,7 @@ def run_stage(options):
     if part == "prepare":
         prepare(Path(folder), int(rest[0]), options)
     else:
-        search(Path(folder), part, int(rest[0]), rest[1])
+        search(Path(folder), part, int(rest[0]))
 
 
 if __name__ == "__main__":
