@@ -78,8 +78,8 @@ def _draw_seed(model):
 def train(model, net, data, corpora):
     """Train a net, and set the model's fitted attributes.
 
-    `data` has the X and y of `fit`, for callbacks, and `corpora` the counted corpora for
-    training and for validation, or None.
+    `data` has the X and y of `fit`, for callbacks. `corpora` has the counted corpora
+    for training and for validation, or None.
     """
     (X, y), count = data, corpora[0].count
     if isinstance(corpora[0], RowsCorpus):
