@@ -177,10 +177,10 @@ class _Saved:
         )
 
     def _words(self):
-        kv = self.object
-        if not isinstance(kv, Inert):
-            raise self.error("it contains no KeyedVectors of gensim")
-        words = next((kv.get(name) for name in _WORDS if kv.get(name)), None)
+        words = None
+        if isinstance(self.object, Inert):
+            values = map(self.object.get, _WORDS)
+            words = next((value for value in values if value), None)
         if not isinstance(words, list):
             raise self.error("it contains no KeyedVectors of gensim")
         wrong = [w for w in words if not isinstance(w, str | None)][:1]

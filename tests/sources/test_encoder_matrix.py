@@ -189,19 +189,6 @@ def test_prompts_dimensions_and_tasks(tmp_path, name):
     compare(folder, encoded(folder, truncate_dim=2), **{cut: 2})
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
-def test_types_of_tables(tmp_path, dtype):
-    table = pieces(dtype).embedding.weight.double()
-    folder = save(tmp_path / "exact", [pieces(dtype)])
-    # The library sums in the type of the table and rounds.
-    eps = torch.finfo(getattr(torch, dtype)).eps
-    compare(folder, encoded(folder), max(4 * eps, 1e-5))
-    source = StaticSubwordEmbedding(folder, output="words")
-    rows = source.fit_transform([["film", "c"]]).blocks[0].values
-    ids = [tiny_static.wordpiece().token_to_id(piece) for piece in ("film", "c")]
-    np.testing.assert_array_equal(rows, table[ids].float().detach().numpy())
-
-
 @pytest.mark.parametrize("name", ["words, dense", "static, dense"])
 def test_pickles_of_tensors(tmp_path, name):
     model = library.SentenceTransformer(modules=CASES[name](tmp_path), device="cpu")
