@@ -117,7 +117,10 @@ def fit_column(
     if sources is not None and is_string and not (is_listed or is_known):
         encoder.sources = clone(sources)
         parts.append(encoder.sources.fit_transform(texts.tolist()))
-    return encoder, as_float32(np.hstack(parts))
+    features = as_float32(np.hstack(parts))
+    if not features.shape[1]:
+        encoder.notations = {}  # later cells may be written in any way
+    return encoder, features
 
 
 @dataclass(eq=False)
@@ -137,7 +140,7 @@ class ColumnEncoder:
 
     def transform(self, cells):
         """Return the features of cells, float32."""
-        floats, texts = self.read(cells)
+        floats, texts = self._read(cells)
         parts = [floats - self.offset]
         if self.strings is not None:
             parts.append(self.strings.transform(texts))
@@ -154,7 +157,7 @@ class ColumnEncoder:
             names += self.sources.get_feature_names_out().tolist()
         return [f"{self.name}__{name}" if name else self.name for name in names]
 
-    def read(self, cells):
+    def _read(self, cells):
         """Return the numbers and the texts of cells.
 
         Issues a warning if some are not of the kind of the column, or are written in
@@ -289,7 +292,7 @@ class ColumnEncoder:
 
     def _check_notations(self, notations, texts):
         """Warn about cells in a notation that no cell in fit has."""
-        if not self.notations or self.format.kind == "duplicate":
+        if not self.notations:
             return
         same = {"bool", "number"} if self.format.kind == "binary" else set()
         same |= {each for n in self.notations for each in (n, *_SAME.get(n, ()))}
