@@ -125,7 +125,6 @@ def test_labels_are_learned_from_token_lists_alone():
     assert model.dims_in_ == {}
     new = [["poor", "z"], ["fine"], ["z", "bad", "x"]]
     assert model.predict(new).tolist() == [0, 1, 0]
-    assert model.predict(iter(new)).tolist() == [0, 1, 0]
     explicit = net(learned=TrainableTokens()).fit(rows, y)
     np.testing.assert_array_equal(explicit.predict_proba(new), model.predict_proba(new))
     texts = [" ".join(row) for row in rows]
