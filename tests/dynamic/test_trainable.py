@@ -247,15 +247,6 @@ def test_vectors_of_words_and_of_sentences_are_trained(data, output):
     assert not rows[3].any()
 
 
-def test_a_pickle_has_the_trained_weights(data):
-    tokens, y = data
-    model = classifier(Tuned(source(), n_layers=1)).fit(tokens, y)
-    again = pickle.loads(pickle.dumps(model))
-    expected = model.predict_proba(tokens)
-    np.testing.assert_array_equal(again.predict_proba(tokens), expected)
-    assert again.net_.optimizer_ is None
-
-
 class Rates(Callback):
     """Record the learning rates of groups of weights."""
 

@@ -1,7 +1,5 @@
 """TrainableTokens: the vocabulary, unknown tokens and n-grams, and their training."""
 
-import pickle
-
 import numpy as np
 import pytest
 import torch
@@ -198,34 +196,6 @@ def test_weight_decay_leaves_the_vectors_of_rare_tokens():
     torch.testing.assert_close(lengths, expected, rtol=1e-3, atol=0)
     (group,) = [g for _, g in model.net_.optimizer__param_groups]
     assert group == {"lr": 1e-6, "weight_decay": 0.0}
-
-
-@pytest.mark.parametrize("encoder", ["max", "mean", "gru", "bilstm-max"])
-def test_a_row_is_the_same_alone_and_in_any_batch(encoder):
-    learned = [("tokens", TrainableTokens(4)), ("pairs", TrainableTokens(4, ngram=2))]
-    model = net(learned=learned, encoder=encoder, max_epochs=1, batch_size=4)
-    rows = [*ROWS[:5], ["z", "a", "b"], ["z"], ["a"] * 30]
-    whole = model.fit(ROWS, Y).predict_proba(rows)
-    for i, row in enumerate(rows):
-        np.testing.assert_allclose(model.predict_proba([row])[0], whole[i], atol=1e-6)
-    turned = model.predict_proba(rows[::-1])[::-1]
-    np.testing.assert_allclose(turned, whole, atol=1e-6)
-
-
-def test_one_seed_gives_one_result_and_files_restore_it(tmp_path):
-    learned = [("tokens", TrainableTokens(4)), ("pairs", TrainableTokens(4, ngram=2))]
-    model = net(learned=learned, max_epochs=2).fit(ROWS, Y)
-    again = net(learned=learned, max_epochs=2).fit(ROWS, Y)
-    rows = [["a", "z", "b"], ["b", "c"], []]
-    np.testing.assert_array_equal(model.predict_proba(rows), again.predict_proba(rows))
-    sk.save(model, tmp_path / "net.skm")
-    loaded = sk.load(tmp_path / "net.skm")
-    for copy in (loaded, pickle.loads(pickle.dumps(model))):
-        np.testing.assert_array_equal(
-            copy.predict_proba(rows), model.predict_proba(rows)
-        )
-    spec, kept = (m._trainable_sources.prepared[1] for m in (model, loaded))
-    assert spec.ngrams.words == kept.ngrams.words and kept.n_rows == 5
 
 
 def test_every_kind_of_net_learns_tokens():
