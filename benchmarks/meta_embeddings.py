@@ -178,7 +178,8 @@ def measure(method, preprocess):
         )
         row |= similarities(vectors, shared)
         msr = Path(folder, "msr.txt")
-        msr.write_text("\n".join([": msr", *map(" ".join, msr_analogies())]))
+        lines = [": msr", *map(" ".join, msr_analogies())]
+        msr.write_text("\n".join(lines), encoding="utf-8")
         known = WordVectors.from_arrays(shared, vectors.vectors_for(shared)[0])
         for name, file in (("google", datapath("questions-words.txt")), ("msr", msr)):
             score, _ = known.to_keyed_vectors().evaluate_word_analogies(str(file))
