@@ -126,23 +126,21 @@ class FittedModel(NamedTuple):
 
 def fit_models(members, rows, target, folds, sample_weight, n_jobs):
     """Return the `FittedModel` of each `UnfittedModel`."""
-    fitted = {}
-    # Products of matrices release the GIL, so that linear models need no copies.
-    for prefer, is_linear in (("threads", True), (None, False)):
-        some = [each for each in members if (each.estimator is None) == is_linear]
-        jobs = (
-            delayed(_fit_member)(
-                member,
-                {view: rows.read(member.name, view) for view in member.views},
-                target,
-                folds,
-                sample_weight,
+    shared, fitted = (target, folds, sample_weight), {}
+    with one_blas_thread():
+        # Products of matrices release the GIL, so that linear models need no copies.
+        for prefer, is_linear in (("threads", True), (None, False)):
+            some = [each for each in members if (each.estimator is None) == is_linear]
+            jobs = (
+                delayed(_fit_member)(
+                    member,
+                    {view: rows.read(member.name, view) for view in member.views},
+                    *shared,
+                )
+                for member in some
             )
-            for member in some
-        )
-        with one_blas_thread():
             results = Parallel(n_jobs=n_jobs, prefer=prefer)(jobs)
-        fitted |= {each.name: one for each, one in zip(some, results, strict=True)}
+            fitted |= {each.name: one for each, one in zip(some, results, strict=True)}
     return [fitted[member.name] for member in members]
 
 
