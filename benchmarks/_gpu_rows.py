@@ -346,36 +346,14 @@ def _elmo_files(sizes):
         import h5py  # noqa: F401
     except ImportError as error:
         raise Skipped("needs h5py") from error
-    from sk_metaembed.sources.elmo._model_files import weight_shapes
-    from sk_metaembed.sources.elmo._options import ElmoOptions
-    from sk_metaembed.sources.elmo.language_model._model_files import write_model
+    from elmo_speed import FILTERS, make_options, random_weights, write_model
 
     dim, cells = sizes.elmo
-    widths = enumerate((32, 32, 64, 128, 256, 512, 1024), start=1)
-    options = ElmoOptions(
-        projection_dim=dim,
-        cell_dim=cells,
-        n_layers=2,
-        cell_clip=3.0,
-        proj_clip=3.0,
-        skip_connections=True,
-        char_dim=16,
-        max_characters=50,
-        filters=tuple(list(widths)[: 7 if dim > 100 else 3]),
-        n_highway=2,
-        activation="relu",
-    )
-    rng = np.random.default_rng(0)
-
-    def write(folder):
-        shapes = weight_shapes(options).items()
-        weights = {
-            name: rng.standard_normal(shape, np.float32) / np.float32(shape[0] ** 0.5)
-            for name, shape in shapes
-        }
-        write_model(folder, options, weights)
-
-    folder = _folder(("elmo", dim), write)
+    filters = FILTERS if dim > 100 else FILTERS[:3]
+    changes = {"projection_dim": dim, "cell_dim": cells, "filters": filters}
+    options = make_options("original")._replace(**changes)
+    weights = random_weights(options)
+    folder = _folder(("elmo", dim), lambda at: write_model(at, options, weights))
     return folder / "options.json", folder / "weights.hdf5"
 
 

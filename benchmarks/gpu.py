@@ -19,7 +19,6 @@ Run: python benchmarks/gpu.py [--device cuda] [--minutes 7] [--output gpu.json]
 
 import argparse
 import json
-import platform
 import re
 import signal
 import subprocess
@@ -34,6 +33,7 @@ from typing import NamedTuple
 import _gpu_rows as rows
 import torch
 from dme_training import PlainGRU
+from quick import processor
 from torch.profiler import ProfilerActivity, profile
 
 DTYPES = ("float32", "bfloat16")
@@ -217,7 +217,7 @@ def line(record):
 def hardware(device):
     """Return what the figures depend on, by name."""
     packages = ("torch", "transformers", "skorch", "scikit-learn", "numpy", "triton")
-    facts = {"device": device, "processor": _processor(), "python": sys.version[:7]}
+    facts = {"device": device, "processor": processor(), "python": sys.version[:7]}
     facts |= {name: _version(name) for name in packages}
     facts["torch threads"] = torch.get_num_threads()
     if not device.startswith("cuda"):
@@ -241,14 +241,6 @@ def _version(package):
         return version(package)
     except PackageNotFoundError:
         return "not installed"
-
-
-def _processor():
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as stream:
-            return re.search(r"model name\s*: (.*)", stream.read())[1]
-    except (OSError, TypeError):
-        return platform.processor()
 
 
 def _driver():
