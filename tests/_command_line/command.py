@@ -20,6 +20,6 @@ def main(arguments):
 
 
 def quick_pipeline(task="classifier", *arguments, **options):
-    """Return the pipeline with a small tree as its model."""
-    pipeline = make_table_pipeline(task, *arguments, **options)
-    return pipeline.set_params(model__learners=quick_learners(task))
+    """Return the pipeline with a linear model and a small tree as its learners."""
+    learners = ["linear", *quick_learners(task)]
+    return make_table_pipeline(task, *arguments, learners=learners, **options)

@@ -10,22 +10,15 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
-from sk_metaembed import Tokenizer, WordVectors, load, make_table_pipeline, save
+from sk_metaembed import Tokenizer, WordVectors, load, save
 
 from ..processes import run_script
-from ..tables.check_case import quick_learners
 from ..tiny_bert import folder as tiny_bert
-from .command import main
+from .command import main, quick_pipeline
 
 COMMANDS = "sk_metaembed._command_line._commands"
 N_ROWS = 90
 HOSTILE = "<script>alert('x')</script> & </td>"
-
-
-def quick_pipeline(*arguments, **options):
-    """Return the pipeline with a small tree as its other learner."""
-    learners = ["linear", *quick_learners(arguments[0])]
-    return make_table_pipeline(*arguments, learners=learners, **options)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from .tools import CONTAINERS as MEMORY
 from .tools import FILES as PLAIN
+from .tools import by_pandas, by_polars
 
 _PACKAGES = {"calamine": "python_calamine", "psycopg": "psycopg"}
 
@@ -201,10 +202,6 @@ _POSTGRESQL = {
 # Statistics packages
 
 
-def _stata_by_pandas(table, path):
-    _pandas(table).to_stata(path, write_index=False, version=118)
-
-
 def _by_pyreadstat(name, table, path):
     import pyreadstat
 
@@ -231,13 +228,7 @@ def _r_to_pandas(path):
 
 # Spreadsheets
 
-
-def _excel_by_pandas(engine, table, path):
-    _pandas(table).to_excel(path, index=False, engine=engine)
-
-
-def _excel_by_polars(table, path):
-    pl.from_arrow(table).write_excel(path)
+_EXCEL = partial(by_pandas, "to_excel", index=False)
 
 
 # Avro
@@ -381,7 +372,10 @@ FILES = {
         {"pandas": _sqlite_by_pandas},
         {"pandas": _sqlite_to_pandas, "polars": _sqlite_to_polars},
     ),
-    "dta": ({"pandas": _stata_by_pandas}, {"pandas": pd.read_stata}),
+    "dta": (
+        {"pandas": partial(by_pandas, "to_stata", write_index=False, version=118)},
+        {"pandas": pd.read_stata},
+    ),
 }
 
 
@@ -435,16 +429,16 @@ for suffix, method in ("dta", "dta"), ("sav", "sav"), ("xpt", "xport"):
 _add("sav", {}, {"pandas": pd.read_spss}, "pyreadstat")
 _add("rds", {"pyreadr": _r_by_pyreadr}, {"pyreadr": _r_to_pandas}, "pyreadr")
 for engine in ("openpyxl", "xlsxwriter"):
-    _add("xlsx", {f"pandas, {engine}": partial(_excel_by_pandas, engine)}, {}, engine)
+    _add("xlsx", {f"pandas, {engine}": partial(_EXCEL, engine=engine)}, {}, engine)
 for engine in ("openpyxl", "calamine"):
     _add(
         "xlsx", {}, {f"pandas, {engine}": partial(pd.read_excel, engine=engine)}, engine
     )
-_add("xlsx", {"polars": _excel_by_polars}, {}, "xlsxwriter")
+_add("xlsx", {"polars": partial(by_polars, "write_excel")}, {}, "xlsxwriter")
 _add("xlsx", {}, {"polars": pl.read_excel}, "fastexcel")
 _add(
     "ods",
-    {"pandas, odf": partial(_excel_by_pandas, "odf")},
+    {"pandas, odf": partial(_EXCEL, engine="odf")},
     {"pandas, odf": partial(pd.read_excel, engine="odf")},
     "odf",
 )
@@ -458,7 +452,7 @@ _add(
 _add("avro", {"fastavro": _avro_by_fastavro}, {"fastavro": _avro_to_rows}, "fastavro")
 _add(
     "avro",
-    {"polars": lambda table, path: pl.from_arrow(table).write_avro(path)},
+    {"polars": partial(by_polars, "write_avro")},
     {"polars": pl.read_avro},
     "fastavro",
 )

@@ -5,47 +5,33 @@ import warnings
 from functools import partial
 
 import numpy as np
-import polars as pl
 import pytest
 
 from . import tools
 from .compare_ways import Form, cells_key, n_rows, select
 from .random_columns import random_table
 
-
-def _csv_by_pandas(options, table, path):
-    table.to_pandas(integer_object_nulls=True).to_csv(path, index=False, **options)
-
-
-def _csv_by_polars(options, table, path):
-    pl.from_arrow(table).write_csv(path, **options)
-
-
-def _json_by_pandas(options, table, path):
-    frame = table.to_pandas(integer_object_nulls=True)
-    frame.to_json(path, orient="records", **options)
-
-
 # Writers with settings that users change: missing values, dates, quotes.
+_CSV = partial(tools.by_pandas, "to_csv", index=False)
+_CSV_BY_POLARS = partial(tools.by_polars, "write_csv")
+_ZONES = "%Y-%m-%d %H:%M:%S%.6f %:z"
 _WRITERS = {
     "csv": {
         **{
-            f"pandas, {word}": partial(_csv_by_pandas, {"na_rep": word})
+            f"pandas, {word}": partial(_CSV, na_rep=word)
             for word in ("NA", "NULL", "#N/A", "(null)", "n/a", "#DIV/0!")
         },
         **{
-            f"pandas, {form}": partial(_csv_by_pandas, {"date_format": form})
+            f"pandas, {form}": partial(_CSV, date_format=form)
             for form in ("%d/%m/%Y %H:%M:%S", "%Y%m%dT%H%M%S%z", "%b %d %Y %I:%M:%S %p")
         },
-        "pandas, quoted": partial(_csv_by_pandas, {"quoting": csv.QUOTE_ALL}),
-        "polars, None": partial(_csv_by_polars, {"null_value": "None"}),
-        "polars, zones": partial(
-            _csv_by_polars, {"datetime_format": "%Y-%m-%d %H:%M:%S%.6f %:z"}
-        ),
+        "pandas, quoted": partial(_CSV, quoting=csv.QUOTE_ALL),
+        "polars, None": partial(_CSV_BY_POLARS, null_value="None"),
+        "polars, zones": partial(_CSV_BY_POLARS, datetime_format=_ZONES),
     },
     "jsonl": {
         "pandas, epoch": partial(
-            _json_by_pandas, {"date_format": "epoch", "lines": True}
+            tools.by_pandas, "to_json", **tools.JSON_LINES, date_format="epoch"
         )
     },
 }

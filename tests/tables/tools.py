@@ -116,12 +116,14 @@ def _names_taken(function, table):
 # Writers of a file: a table, the path.
 
 
-def _csv_by_pandas(table, path):
-    table.to_pandas(integer_object_nulls=True).to_csv(path, index=False)
+def by_pandas(method, table, path, **options):
+    """Write a table by a method of its DataFrame."""
+    getattr(table.to_pandas(integer_object_nulls=True), method)(path, **options)
 
 
-def _csv_by_polars(table, path):
-    pl.from_arrow(table).write_csv(path)
+def by_polars(method, table, path, **options):
+    """Write a table by a method of its DataFrame of polars."""
+    getattr(pl.from_arrow(table), method)(path, **options)
 
 
 def _csv_by_python(table, path):
@@ -131,38 +133,18 @@ def _csv_by_python(table, path):
         writer.writerows(_plain_rows(table))
 
 
-def _json_by_pandas(table, path):
-    frame = table.to_pandas(integer_object_nulls=True)
-    frame.to_json(path, orient="records", lines=True, date_format="iso")
-
-
-def _json_by_polars(table, path):
-    pl.from_arrow(table).write_ndjson(path)
-
-
 def _json_by_python(table, path):
     with open(path, "w", encoding="utf-8") as file:
         for row in table.to_pylist():
             file.write(json.dumps(row, default=str) + "\n")
 
 
-def _parquet_by_pandas(table, path):
-    table.to_pandas(integer_object_nulls=True).to_parquet(path)
-
-
-def _parquet_by_polars(table, path):
-    pl.from_arrow(table).write_parquet(path)
-
-
-def _feather_by_polars(table, path):
-    pl.from_arrow(table).write_ipc(path)
-
-
+JSON_LINES = {"orient": "records", "lines": True}
 FILES = {
     "csv": (
         {
-            "pandas": _csv_by_pandas,
-            "polars": _csv_by_polars,
+            "pandas": partial(by_pandas, "to_csv", index=False),
+            "polars": partial(by_polars, "write_csv"),
             "pyarrow": pyarrow.csv.write_csv,
             "csv": _csv_by_python,
         },
@@ -180,8 +162,8 @@ FILES = {
     ),
     "jsonl": (
         {
-            "pandas": _json_by_pandas,
-            "polars": _json_by_polars,
+            "pandas": partial(by_pandas, "to_json", **JSON_LINES, date_format="iso"),
+            "polars": partial(by_polars, "write_ndjson"),
             "json": _json_by_python,
         },
         {
@@ -193,8 +175,8 @@ FILES = {
     ),
     "parquet": (
         {
-            "pandas": _parquet_by_pandas,
-            "polars": _parquet_by_polars,
+            "pandas": partial(by_pandas, "to_parquet"),
+            "polars": partial(by_polars, "write_parquet"),
             "pyarrow": pyarrow.parquet.write_table,
         },
         {
@@ -209,7 +191,10 @@ FILES = {
         },
     ),
     "arrow": (
-        {"polars": _feather_by_polars, "pyarrow": pyarrow.feather.write_feather},
+        {
+            "polars": partial(by_polars, "write_ipc"),
+            "pyarrow": pyarrow.feather.write_feather,
+        },
         {
             "pandas": pd.read_feather,
             "polars": pl.read_ipc,
