@@ -160,13 +160,14 @@ class _Rows:
 
     def __init__(self, X, codes, weights, rows, target):
         rows = _subsample(rows, min(MAX_ROWS_OF_FIT, _MAX_NUMBERS // target.n_outputs))
-        X, self.columns = X[rows], target.as_columns(codes[rows]).astype(np.float64)
+        X = X if len(rows) == len(X) else X[rows]
+        self.columns = target.as_columns(codes[rows]).astype(np.float64)
         self.weights = weights[rows] / weights[rows].sum(dtype=np.float64)
         self.tokens, means = tokens_and_blocks(X)[0], sequence_means(X)
         self.standards = [
-            standardization(values.__getitem__, rows, self.weights[rows])
+            standardization(values.__getitem__, own, self.weights[own])
             for values, known in means
-            for rows in [np.flatnonzero(known)]
+            for own in [np.flatnonzero(known)]
         ]
         self.vectors = np.zeros((len(rows), 0), dtype=np.float32)
         if means:
