@@ -59,6 +59,7 @@ class UnfittedModel(NamedTuple):
     name: str
     estimator: Any  # None is a linear model whose penalty is chosen
     views: tuple[str, ...]  # of its rows, from which the best is chosen
+    default: float  # weight, relative to those of the others
 
 
 class _BaseStacked(
@@ -298,7 +299,8 @@ class _BaseStacked(
         shared = target, training.folds, training.sample_weight
         fitted = fit_models(members, rows, *shared, self.n_jobs)
         decisions = np.stack([result.decisions for result in fitted])
-        defaults = self._default_weights(members)
+        defaults = np.array([member.default for member in members])
+        defaults /= defaults.sum()
         are_given = [member.estimator is not None for member in members]
         models = {name: each.model for name, each in zip(names, fitted, strict=True)}
         self._learn_weights(training, models, decisions, defaults, are_given)
@@ -308,16 +310,22 @@ class _BaseStacked(
     def _members(self, rows):
         """Return one `UnfittedModel` per model."""
         views = ("row", "dimension") if self.estimator is None else ("given",)
-        names = [*self.dims_in_]
-        if self.concat and len(names) > 1:
-            names.append(_CONCAT)
-        members = [UnfittedModel(name, self.estimator, views) for name in names]
+        # Only the concatenation counts by default, or the only source, or several
+        # sources without concatenation; without sources, all models do, those of the
+        # order of tokens half as much.
+        has_sources = len(self.dims_in_) > 0
+        has_concat = self.concat and len(self.dims_in_) > 1
+        source = self.estimator, views, float(not has_concat)
+        members = [UnfittedModel(name, *source) for name in self.dims_in_]
+        if has_concat:
+            members.append(UnfittedModel(_CONCAT, self.estimator, views, 1.0))
         if self.tfidf:
-            names = token_features(tokens_of(rows.sequences))
-            members += [UnfittedModel(name, None, (name,)) for name in names]
+            for name in token_features(tokens_of(rows.sequences)):
+                default = 0.0 if has_sources else 1 / (1 + VIEWS[name].of_order)
+                members.append(UnfittedModel(name, None, (name,), default))
         for name, model in self.models or ():
             view = "tokens" if reads_texts(model) else "sequences"
-            members.append(UnfittedModel(name, model, (view,)))
+            members.append(UnfittedModel(name, model, (view,), float(not has_sources)))
         for name, count in Counter(member.name for member in members).items():
             if count > 1:
                 switch = f", or set {_SWITCH[name]}=False" if name in _SWITCH else ""
@@ -362,22 +370,6 @@ class _BaseStacked(
             check_predictor(self.estimator, self._target_kind, "estimator")
         for name, model in self.models or ():
             check_predictor(model, self._target_kind, f"model {name!r}")
-
-    def _default_weights(self, members):
-        """Return the default weights, which the learned ones resemble if rows are few.
-
-        Only the concatenation counts, or the only source. Several sources without
-        concatenation count equally; without sources, all models count equally, except
-        that models of the order count half.
-        """
-        # The name alone is ambiguous: a source may be called "concat".
-        if self.concat and len(self.dims_in_) > 1:
-            counts = [member.name == _CONCAT for member in members]
-        elif self.dims_in_:
-            counts = [member.name in self.dims_in_ for member in members]
-        else:
-            counts = [1 / (1 + VIEWS[view].of_order) for _, _, (view,) in members]
-        return np.array(counts) / np.sum(counts)
 
     def _rows(self, X):
         """Return the `StackRows` of X, which must be of the kind seen in fit."""
