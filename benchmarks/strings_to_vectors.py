@@ -138,17 +138,6 @@ def medians(repeats, calls):
     return {name: np.median(spent, axis=0) for name, spent in times.items()}
 
 
-def stages(steps, texts):
-    """Return calls that do more and more of the work, on one thread."""
-    tokenizer, embedding, _ = steps
-    config.NUMBA_NUM_THREADS = 1
-    return {
-        "split": lambda: tokenizer.transform(texts),
-        "+ find words": lambda: embedding.transform(tokenizer.transform(texts)),
-        "+ gather and add, all of it": lambda: run_pipeline(steps, texts, 1),
-    }
-
-
 def measure_memory(folder):
     """Run the pipeline once in this new process, and print its peak memory in MiB."""
     texts = pickle.loads(Path(folder, "texts.pickle").read_bytes())
@@ -188,9 +177,6 @@ def compare(texts, n_tokens, store, words, matrix, bare, options):
             part = len(some) / n
             print(f"{name:46s}{n / wall * part:>10,.0f}{wall / part:>8.3f}", end="")
             print(f"{cpu / part:>8.3f}{limits[options.threads] * part / wall:>14.3f}")
-    print("\nOne thread, cumulative, ms")
-    for name, (wall, _) in medians(options.repeats, stages(steps, texts)).items():
-        print(f"{name:46s}{wall * 1000:>10.0f}")
 
 
 def main():
