@@ -245,7 +245,8 @@ def _number_text_format(start, values, sample):
     numbers, _ = read_numbers(sample.texts, number_format)
     if not sample.are_mostly(np.isfinite(numbers), 0.5):
         return None
-    numbers, _ = read_numbers(values.texts, number_format)
+    if sample is not values:
+        numbers, _ = read_numbers(values.texts, number_format)
     is_read = np.isfinite(numbers)
     found = _with_sentinels(start, values, is_read, is_finite=True)
     if found is None or not values.are_mostly(is_read, 0.5):
@@ -266,22 +267,25 @@ def _date_text_format(start, values, sample, name):
     Issues a warning if no date shows the order of day, month and year.
     """
     order, is_shown = choose_order(sample.texts, sample.counts)
-    is_read = ~np.isnat(read_dates(sample.texts, order)[0])
+    dates, _ = read_dates(sample.texts, order)
+    is_read = ~np.isnat(dates)
     if not sample.are_mostly(is_read, 0.8) or not may_be_days_of_years(sample.texts):
         return None
     digits = np.array([text.isdecimal() for text in sample.texts])
     are_separated = sample.are_mostly(is_read & ~digits, 0.5)
     if not are_separated and not _are_compact_dates([*compress(sample.texts, digits)]):
         return None
-    dates, _ = read_dates(values.texts, order)
+    if sample is not values:
+        dates, _ = read_dates(values.texts, order)
+        is_read = ~np.isnat(dates)
     times = times_of_day(dates)
     if times is not None and np.nansum(times) > 0:
         return None
-    found = _with_sentinels(start, values, ~np.isnat(dates))
+    found = _with_sentinels(start, values, is_read)
     if found is None:
         return None
     column_format, odd = found
-    text = "" if is_shown else first_ambiguous(compress(values.texts, ~np.isnat(dates)))
+    text = "" if is_shown else first_ambiguous(compress(values.texts, is_read))
     if text:
         date = read_dates([text], order)[0][0].astype("datetime64[D]")
         first = {"d": "day", "m": "month", "y": "year"}[order[0]]
