@@ -223,7 +223,7 @@ def _folder(name, write):
 
 
 def _texts(sizes):
-    """Return sentences of the lengths of SST-2 whose words are single pieces."""
+    """Return sentences of the lengths of SST-2 whose words are single subwords."""
     X, _ = _data()
     tokens = X[np.arange(sizes.texts) % len(X)].tokens
     words = [f"word{i}" for i in range(tokens.n_types)]
@@ -233,7 +233,7 @@ def _texts(sizes):
 def _write_transformer(name, sizes, words):
     """Write an architecture with random weights, and a tokenizer that knows the words.
 
-    Padding is piece 1, as in MPNet.
+    Padding is subword 1, as in MPNet.
     """
     from transformers import (
         BertConfig,
@@ -243,10 +243,10 @@ def _write_transformer(name, sizes, words):
         MPNetModel,
     )
 
-    pieces = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", *words]
-    pieces += [f"[unused{i}]" for i in range(len(pieces), 30_527)]
-    vocabulary = {piece: i for i, piece in enumerate(pieces)}
-    common = {"vocab_size": len(pieces), "pad_token_id": 1}
+    subwords = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", *words]
+    subwords += [f"[unused{i}]" for i in range(len(subwords), 30_527)]
+    vocabulary = {subword: i for i, subword in enumerate(subwords)}
+    common = {"vocab_size": len(subwords), "pad_token_id": 1}
     if not sizes.transformers:
         common |= {"num_hidden_layers": 2, "num_attention_heads": 2}
         common |= {"hidden_size": 32, "intermediate_size": 64}
@@ -275,7 +275,7 @@ def _transformer_folder(name, sizes, words):
 
 
 def bare_transformer(name):
-    """Return the row of the network alone, on sorted batches of piece numbers."""
+    """Return the row of the network alone, on sorted batches of subword numbers."""
 
     def run(sizes, device, dtype, batch):
         from transformers import AutoModel

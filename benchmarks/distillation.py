@@ -2,7 +2,7 @@
 
 SST-2 (its own parts) and BBC news (five folds, duplicates together), original texts;
 LogisticRegression after every row. The teacher is MiniLM's mean over the first 128
-pieces, with ``--teacher meta`` concatenated with mean GloVe vectors, or mpnet's.
+subwords, with ``--teacher meta`` concatenated with mean GloVe vectors, or mpnet's.
 Students learn from the training texts without labels. Few labels are those of random
 draws of the training texts; the others are unlabeled. C is chosen on SST-2's
 development part, and on BBC by three folds within the training part.

@@ -1,6 +1,6 @@
 """Cost of the one line as the number of texts grows, next to TF-IDF.
 
-Texts are two pieces of ten words from BBC news, so that hardly any two are equal. The
+Texts are two parts of ten words from BBC news, so that hardly any two are equal. The
 target is made from 5,000 secret words: each has a random weight per class, and a text
 belongs to the class with the largest sum plus noise; numbers are such a sum.
 
@@ -28,7 +28,7 @@ import numpy as np
 from _measure import ONE_THREAD, in_process, peak_of
 
 HERE = Path(__file__).resolve().parent
-PIECES, PIECE = 2, 10
+PARTS, PART = 2, 10
 N_SECRET = 5_000
 NOISE = 1.6  # standard deviation, relative to that of the sums
 N_WARM = 400
@@ -57,11 +57,11 @@ def make_texts(n_texts, target, rng):
     texts, sums = [], np.empty((n_texts, n_columns), dtype=np.float32)
     for start in range(0, n_texts, CHUNK):
         size = min(CHUNK, n_texts - start)
-        starts = rng.integers(len(words) - PIECE, size=(size, PIECES))
-        places = (starts[:, :, None] + np.arange(PIECE)).reshape(size, -1)
+        starts = rng.integers(len(words) - PART, size=(size, PARTS))
+        places = (starts[:, :, None] + np.arange(PART)).reshape(size, -1)
         sums[start : start + size] = weights[codes[places]].sum(axis=1)
         for begins in starts.tolist():
-            texts.append(" ".join(" ".join(words[b : b + PIECE]) for b in begins))
+            texts.append(" ".join(" ".join(words[b : b + PART]) for b in begins))
     sums = (sums - sums.mean(axis=0)) / sums.std(axis=0)
     noisy = sums + NOISE * rng.normal(size=sums.shape)
     if target == "numbers":

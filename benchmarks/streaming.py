@@ -30,7 +30,7 @@ from sk_metaembed import (
     transform_in_batches,
 )
 
-PIECE = 20_000
+CHUNK = 20_000
 SHORTEST, LONGEST = 20, 40
 
 
@@ -39,8 +39,8 @@ def write_documents(path, words, n_documents, rng):
     share = np.cumsum(1 / np.arange(1, len(words) + 1))
     table = np.array(words, dtype=object)
     with open(path, "w", encoding="utf-8") as file:
-        for start in range(0, n_documents, PIECE):
-            count = min(PIECE, n_documents - start)
+        for start in range(0, n_documents, CHUNK):
+            count = min(CHUNK, n_documents - start)
             ends = np.cumsum(rng.integers(SHORTEST, LONGEST + 1, size=count))
             drawn = np.searchsorted(share, rng.random(ends[-1]) * share[-1])
             drawn = table[drawn].tolist()

@@ -80,7 +80,7 @@ class Ours:
 
 
 class SentenceVectors:
-    """sentence-transformers: the mean over the pieces of each sentence."""
+    """sentence-transformers: the mean over the subwords of each sentence."""
 
     def __init__(self, path, texts, device, dtype="float32"):
         from sentence_transformers import SentenceTransformer

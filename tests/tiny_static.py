@@ -18,7 +18,7 @@ def wordpiece(**options):
     """Return BERT's kind of tokenizer."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-    vocabulary = {piece: i for i, piece in enumerate(VOCABULARY)}
+    vocabulary = {subword: i for i, subword in enumerate(VOCABULARY)}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(**options)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -30,9 +30,9 @@ def unigram():
     """Return a tokenizer as of XLM-R: words between spaces, a mark in front."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-    pieces = [("<unk>", 0.0), *((f"▁{w}", -2.0) for w in ("film", "the", "plo", "c"))]
-    pieces += [("▁", -3.0), *((letter, -4.0) for letter in (*LETTERS, "é", "京"))]
-    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=0))
+    subwords = [("<unk>", 0.0), *((f"▁{w}", -2.0) for w in ("film", "the", "plo", "c"))]
+    subwords += [("▁", -3.0), *((letter, -4.0) for letter in (*LETTERS, "é", "京"))]
+    tokenizer = Tokenizer(models.Unigram(subwords, unk_id=0))
     tokenizer.normalizer = normalizers.NFKC()
     splits = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splits)

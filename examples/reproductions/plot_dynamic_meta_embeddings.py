@@ -17,9 +17,9 @@ representations <https://aclanthology.org/D18-1176/>`_, EMNLP 2018. The data com
 # ---------------------
 # The sentences are from positive and negative reviews on Rotten Tomatoes, like those of
 # SST-2, which the paper uses. Two of the three sources are published: GloVe, and the
-# input embedding of MiniLM, which has one vector per word piece. The third is word2vec
+# input embedding of MiniLM, which has one vector per subword. The third is word2vec
 # trained here on longer reviews, without their labels. MiniLM covers every word by its
-# pieces; the others do not.
+# subwords; the others do not.
 from importlib.resources import files
 
 import pandas as pd
@@ -165,7 +165,7 @@ for ax, name in zip(axes, ("DME", "CDME"), strict=True):
 
 # %%
 # With DME, MiniLM has .81 of the weight of frequent words and .56 of that of rare
-# words, which it composes from pieces; GloVe gains the difference, .19 to .44. The
+# words, which it composes from subwords; GloVe gains the difference, .19 to .44. The
 # vectors trained here have no weight. CDME shows the same tendency to a lesser degree,
 # with a weight of .04 to .09 for the trained vectors.
 #

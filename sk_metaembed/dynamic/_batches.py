@@ -194,9 +194,9 @@ class Batch:
         The sequences of the data in this batch.
     weights : tensor of float32, shape (n_sequences,) or (n_tokens,), or None
         Weight of each sequence, or of each token for a tagger, in the loss.
-    pieces : list
+    inputs : list
         The inputs of the networks of trainable sources.
-    pieces_index : list of int64 tensor of shape (n_tokens,)
+    outputs_index : list of int64 tensor of shape (n_tokens,)
         The row of each token in the outputs of these networks.
     joint : int64 tensor of shape (n_tokens,) or None
         If sources have different types, such as tokens and positions, and tokens
@@ -209,8 +209,8 @@ class Batch:
     grid: Grid | None
     rows: np.ndarray
     weights: torch.Tensor | None = None
-    pieces: list = field(default_factory=list)
-    pieces_index: list = field(default_factory=list)
+    inputs: list = field(default_factory=list)
+    outputs_index: list = field(default_factory=list)
     joint: torch.Tensor | None = None
 
     def __len__(self):
@@ -227,16 +227,16 @@ class Batch:
             self,
             values=self.values + values,
             known=self.known + known,
-            index=self.index + self.pieces_index,
-            pieces=[],
-            pieces_index=[],
+            index=self.index + self.outputs_index,
+            inputs=[],
+            outputs_index=[],
         )
 
 
 class TrainableInput(NamedTuple):
     """The input of the network of a trainable source."""
 
-    pieces: object  # with the method ``batch(rows, send)``
+    inputs: object  # with the method ``batch(rows, send)``
     levels: list  # of each kind of vectors
     codes: np.ndarray  # (n_tokens,), types in the data or numbered by the source itself
 
@@ -285,11 +285,11 @@ class SequenceData:
             self.codes = self.tokens.codes.astype(np.int64)
         self.trainable_inputs = []
         for source in sources.prepared:
-            pieces = source.pieces(self.tokens)
-            codes = getattr(pieces, "codes", None)
+            inputs = source.inputs(self.tokens)
+            codes = getattr(inputs, "codes", None)
             codes = self.codes if codes is None else codes
             levels = [*source.levels.values()]
-            self.trainable_inputs.append(TrainableInput(pieces, levels, codes))
+            self.trainable_inputs.append(TrainableInput(inputs, levels, codes))
         self._tables = [self._table(block) for block in self.blocks]
         self._joint_codes = self._distinct_combinations()
         known = self.known_at("sequence" if self.level == "sequence" else "token")
@@ -387,19 +387,19 @@ class SequenceData:
             self._vectors(block, table, *places(block.level)[:2])
             for block, table in zip(self.blocks, self._tables, strict=True)
         ]
-        pieces, pieces_index = [], []
+        inputs, outputs_index = [], []
         for source in self.trainable_inputs:
             read = places("type", source.codes)[0] if source.reads_types else sequences
-            pieces.append(source.pieces.batch(read, self.send))
-            pieces_index += [places(each, source.codes)[2] for each in source.levels]
+            inputs.append(source.inputs.batch(read, self.send))
+            outputs_index += [places(each, source.codes)[2] for each in source.levels]
         return Batch(
             [values for values, _ in vectors],
             [known for _, known in vectors],
             [places(block.level)[2] for block in self.blocks],
             grid,
             rows,
-            pieces=pieces,
-            pieces_index=pieces_index,
+            inputs=inputs,
+            outputs_index=outputs_index,
         )
 
     def _vectors(self, block, table, rows, rows_there):
@@ -413,14 +413,14 @@ class SequenceData:
         values = block._at(rows).astype(np.float32, copy=False)
         return self.send(values), self.send(block.known[rows])
 
-    def type_pieces(self, rows):
-        """Return the pieces of the types of some rows, per trainable source.
+    def type_inputs(self, rows):
+        """Return the inputs of the types of some rows, per trainable source.
 
         None for sources of tokens or sequences.
         """
         positions = gather_index(self.offsets, self._sequences(rows))[0]
         return [
-            source.pieces.batch(np.unique(source.codes[positions]), torch.from_numpy)
+            source.inputs.batch(np.unique(source.codes[positions]), torch.from_numpy)
             if source.reads_types
             else None
             for source in self.trainable_inputs
@@ -447,8 +447,8 @@ class SequenceData:
     def known_at(self, level):
         """Return which types, tokens or sequences any source knows."""
         parts = [(block.known, block.level, self.codes) for block in self.blocks]
-        for pieces, levels, codes in self.trainable_inputs:
-            parts += [(pieces.known[own], own, codes) for own in levels]
+        for inputs, levels, codes in self.trainable_inputs:
+            parts += [(inputs.known[own], own, codes) for own in levels]
         masks = []
         for known, own, codes in parts:
             if own != level:  # `level` is finer

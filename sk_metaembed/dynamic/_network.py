@@ -257,10 +257,10 @@ class MixingNet(nn.Module):
 
     def completed(self, batch):
         """Return the batch with the vectors of trainable sources."""
-        if not batch.pieces:
+        if not batch.inputs:
             return batch
-        pairs = zip(self.trained, batch.pieces, strict=True)
-        outputs = [network(pieces) for network, pieces in pairs]
+        pairs = zip(self.trained, batch.inputs, strict=True)
+        outputs = [network(inputs) for network, inputs in pairs]
         return batch.completed([vectors for each in outputs for vectors in each])
 
 

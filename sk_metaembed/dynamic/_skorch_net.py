@@ -306,8 +306,8 @@ class HeldOutScore(Callback):
 
 def _keep_trained_vectors(module, train_set):
     """Zero the vectors of tokens that occur only in rows that are not trained on."""
-    pieces = train_set.data.type_pieces(train_set.rows)
-    for network, own in zip(module.trained, pieces, strict=True):
+    inputs = train_set.data.type_inputs(train_set.rows)
+    for network, own in zip(module.trained, inputs, strict=True):
         if hasattr(network, "keep"):
             network.keep(own)
 

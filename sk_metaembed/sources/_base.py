@@ -350,10 +350,10 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
 
 
 def warn_of_long_texts(source, model, n_long, n_texts, limit, result):
-    """Warn if texts are longer than a number of pieces, once per model and number."""
+    """Warn if texts are longer than a number of subwords, once per model and number."""
     if n_long and is_first((model, limit)):
         warnings.warn(
-            f"{source}: {n_long} of {n_texts} texts are longer than {limit} pieces"
+            f"{source}: {n_long} of {n_texts} texts are longer than {limit} subwords"
             f"{result}",
             stacklevel=3,
         )

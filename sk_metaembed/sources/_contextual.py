@@ -53,7 +53,7 @@ class ContextualEmbedding(BaseEmbedding):
     _GPU_BATCH_TOKENS: int
 
     def _budget(self, device_type):
-        """Return the number of tokens or pieces per batch."""
+        """Return the number of tokens or subwords per batch."""
         on_cpu = device_type == "cpu"
         default = self._CPU_BATCH_TOKENS if on_cpu else self._GPU_BATCH_TOKENS
         return self.batch_tokens or default
@@ -278,8 +278,8 @@ class BatchRunner:
                 if len(batch) == 1:
                     raise MemoryError(
                         "out of GPU memory on a single sequence of "
-                        f"{lengths[batch[0]]} pieces ({error}). Use shorter sequences, "
-                        "dtype='bfloat16' or device='cpu'."
+                        f"{lengths[batch[0]]} subwords ({error}). Use shorter "
+                        "sequences, dtype='bfloat16' or device='cpu'."
                     ) from error
             # Outside of the handler, whose traceback keeps the batch's tensors alive.
             self._halve(int(lengths[batch].max()), len(batch))

@@ -29,7 +29,7 @@ class SentenceHead:
     def pool(self, states, mask, n_prompt=0):
         """Return one vector per text, (n, length, dim) -> (n, pooled dim) in float32.
 
-        `mask` (n, length) is False for padding. The first `n_prompt` pieces are not
+        `mask` (n, length) is False for padding. The first `n_prompt` subwords are not
         pooled.
         """
         counted = mask.clone()
@@ -118,7 +118,7 @@ def _maximum(states, counted):
 
 
 def _mean(states, weights, power=1.0):
-    """Return weighted sums over pieces, divided by a power of the sum of weights."""
+    """Return weighted sums over subwords, divided by a power of the sum of weights."""
     weights = weights.float()
     sums = (states * weights[..., None]).sum(dim=1)
     return sums / weights.sum(dim=1).clamp(min=_TINY).pow(power)[:, None]

@@ -211,12 +211,12 @@ _SENTENCE = "sentence_embedding"
 _OTHER_MODELS = {
     "SparseEncoder": "vectors of the size of its vocabulary",
     "CrossEncoder": "scores of pairs of texts, and no vectors of texts",
-    "MultiVectorEncoder": "one vector per piece, and none of whole texts",
+    "MultiVectorEncoder": "one vector per subword, and none of whole texts",
 }
 
 
 class SentenceModules(NamedTuple):
-    """The steps of a sentence encoder from vectors of pieces to vectors of texts."""
+    """The steps of a sentence encoder from vectors of subwords to vectors of texts."""
 
     steps: tuple  # the pooling and others, dicts of "kind" and options; see `_STEPS`
     weights: dict  # by the number of the step and the name there, "1.linear.weight"
@@ -228,7 +228,7 @@ class SentenceModules(NamedTuple):
         return self.steps[0]
 
     def dim(self, dim):
-        """Return the dimension of vectors of texts, given the dimension of pieces."""
+        """Return the dimension of vectors of texts, given the dimension of subwords."""
         dim *= len(self.pooling["modes"])
         for i, step in enumerate(self.steps):
             if step["kind"] == "Dense":
@@ -254,7 +254,7 @@ def read_modules(folder, modules, *, pooling=None, max_length=None):
     """Return the SentenceModules of a folder; ValueError if one is not known.
 
     `modules` has (kind, place) of each module after the first. If the first one pools
-    pieces, `pooling` has its modes.
+    subwords, `pooling` has its modes.
     """
     steps, weights = [], {}
     if pooling is not None:

@@ -114,18 +114,18 @@ def nonempty_texts(tokens):
     return rows, tokens.texts[rows].tolist()
 
 
-def overlapping(spans, pieces):
-    """Return which pieces of a text overlap which tokens, two arrays (n_overlaps,).
+def overlapping(spans, subwords):
+    """Return which subwords of a text overlap which tokens, two arrays (n_overlaps,).
 
-    `spans` (n_tokens, 2) are negative for tokens that are not in the text. `pieces`
-    (n_pieces, 2) are spans in the order of the text.
+    `spans` (n_tokens, 2) are negative for tokens that are not in the text. `subwords`
+    (n_subwords, 2) are spans in the order of the text.
 
-    >>> spans, pieces = np.array([[0, 3], [3, 5]]), np.array([[0, 2], [2, 4], [4, 5]])
-    >>> [indices.tolist() for indices in overlapping(spans, pieces)]
+    >>> spans, subwords = np.array([[0, 3], [3, 5]]), np.array([[0, 2], [2, 4], [4, 5]])
+    >>> [indices.tolist() for indices in overlapping(spans, subwords)]
     [[0, 1, 1, 2], [0, 0, 1, 1]]
     """
-    nonempty = np.flatnonzero(pieces[:, 1] > pieces[:, 0])
-    starts, ends = pieces[nonempty].T
+    nonempty = np.flatnonzero(subwords[:, 1] > subwords[:, 0])
+    starts, ends = subwords[nonempty].T
     first = np.searchsorted(np.maximum.accumulate(ends), spans[:, 0], "right")
     last = np.searchsorted(starts, spans[:, 1], "left")
     sizes = np.where(spans[:, 0] < 0, 0, np.maximum(last - first, 0))

@@ -32,20 +32,20 @@ def pair():
 @pytest.mark.parametrize(
     ("output", "max_length"), [("words", 8), ("mean", None), ("cls", 8)]
 )
-def test_pieces_are_those_of_the_frozen_source(pair, max_length, output):
+def test_subwords_are_those_of_the_frozen_source(pair, max_length, output):
     source = TransformerEmbedding(pair, (1, 2), output=output, max_length=max_length)
     tokens = Tokenizer().transform([*TEXTS, LONG])
     opened = TrainableTransformer(source).prepare(tokens)
-    pieces = opened.pieces(tokens)
+    inputs = opened.inputs(tokens)
     rows = np.array([5, 1, 0, 2, 3])
     with torch.inference_mode():
-        result = opened.network().eval()(pieces.batch(rows, torch.from_numpy))
+        result = opened.network().eval()(inputs.batch(rows, torch.from_numpy))
     whole = source.fit_transform(tokens)
     for (values, known), block in zip(result, whole[rows].blocks, strict=True):
         np.testing.assert_array_equal(known.numpy(), block.known)
         np.testing.assert_allclose(values.numpy(), block.values, atol=1e-5)
     level = "token" if output == "words" else "sequence"
-    np.testing.assert_array_equal(pieces.known[level], whole.blocks[0].known)
+    np.testing.assert_array_equal(inputs.known[level], whole.blocks[0].known)
 
 
 def test_a_cased_model_is_trained_on_case(pair):

@@ -28,13 +28,13 @@ from ..sources.transformer.test_families import FAMILIES, network
 from .test_estimators import SMALL
 
 OPTIONS = SMALL | {"encoder": "mean", "max_epochs": 2, "early_stopping": False}
-NOTHING = "\u200b"  # a word that the tokenizer has no piece for
+NOTHING = "\u200b"  # a word for which the tokenizer has no subword
 LONG = "good film kings the warm plot was very bad and dull"
 
 
 @pytest.fixture(scope="module")
 def data():
-    """Sentences of two classes: one empty, one long, one with a word of no piece."""
+    """Sentences of two classes: one empty, one long, one with an unknown word."""
     rng = np.random.default_rng(0)
     own = ["good", "fine", "great", "happy"], ["bad", "poor", "awful", "sad"]
     rows = [
@@ -68,10 +68,10 @@ def vectors(tuned, tokens, rows=None, network=None):
     """Return the vectors that training starts from, and where they are known."""
     opened = tuned.prepare(tokens)
     network = (network or opened.network()).eval()
-    pieces = opened.pieces(tokens)
+    inputs = opened.inputs(tokens)
     rows = np.arange(len(tokens))[slice(None) if rows is None else rows]
     with torch.no_grad():
-        result = network(pieces.batch(rows, torch.from_numpy))
+        result = network(inputs.batch(rows, torch.from_numpy))
     return [(values.numpy(), known.numpy()) for values, known in result]
 
 
@@ -129,7 +129,7 @@ def test_vectors_unlike_those_of_a_sentence_encoder_are_named_in_a_warning(tmp_p
 
 def test_cut_words_are_not_known_and_counted_in_a_warning(data):
     tuned = Tuned(source(max_length=6, truncate=True))
-    with pytest.warns(UserWarning, match="pieces at their ends are cut off"):
+    with pytest.warns(UserWarning, match="subwords at their ends are cut off"):
         ((values, known),) = vectors(tuned, data[0])
     with pytest.warns(UserWarning, match="are cut off"):
         (block,) = tuned.source.fit_transform(data[0]).blocks

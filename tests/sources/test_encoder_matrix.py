@@ -60,7 +60,7 @@ def words(**options):
     return modules.WordEmbeddings(WHITESPACE(WORDS, **options), table)
 
 
-def pieces(dtype="float32", seed=0):
+def subwords(dtype="float32", seed=0):
     tokenizer = tiny_static.wordpiece()
     table = rng(seed).normal(size=(tokenizer.get_vocab_size(), DIM))
     table = torch.tensor(table).to(getattr(torch, dtype))
@@ -86,7 +86,7 @@ def network(folder, family="Bert"):
 
 def routes(folder, **options):
     document = [network(folder), pooling(dim=16), dense(16, DIM)]
-    return modules.Router({"query": [pieces()], "document": document}, **options)
+    return modules.Router({"query": [subwords()], "document": document}, **options)
 
 
 def normalize():
@@ -106,10 +106,10 @@ CASES = {
     "words, stop words": lambda f: [words(stop_words={"good", "film!"}), pooling()],
     "words, rounded": lambda f: [words().half(), pooling()],
     "words, dense": lambda f: [words(), pooling(), dense(DIM, 4), normalize()],
-    "static, unit": lambda f: [pieces(), normalize()],
-    "static, dense": lambda f: [pieces(), dense(DIM, 4), layer_norm(4)],
-    "static, dropout": lambda f: [pieces(), modules.Dropout(0.5), normalize()],
-    "static, order": lambda f: [pieces(), normalize(), dense(DIM, 3, torch.nn.ReLU)],
+    "static, unit": lambda f: [subwords(), normalize()],
+    "static, dense": lambda f: [subwords(), dense(DIM, 4), layer_norm(4)],
+    "static, dropout": lambda f: [subwords(), modules.Dropout(0.5), normalize()],
+    "static, order": lambda f: [subwords(), normalize(), dense(DIM, 3, torch.nn.ReLU)],
     "transformer": lambda f: [network(f), pooling("cls", "mean", dim=16)],
     "transformer, dense": lambda f: [
         *(network(f), pooling("lasttoken", dim=16)),
@@ -123,12 +123,12 @@ CASES = {
     ],
     "Router, mapped": lambda f: [
         modules.Router(
-            {"a": [pieces()], "b": [pieces(seed=1)]},
+            {"a": [subwords()], "b": [subwords(seed=1)]},
             route_mappings={("query", "text"): "b", (None, "text"): "a"},
         )
     ],
     "Router of words": lambda f: [
-        modules.Router({"query": [words(), pooling()], "document": [pieces()]})
+        modules.Router({"query": [words(), pooling()], "document": [subwords()]})
     ],
 }
 
@@ -316,12 +316,12 @@ def test_a_longest_text_that_is_set_in_memory_counts(tmp_path):
 
 def test_wrong_objects_are_named(tmp_path):
     for model in (
-        library.SentenceTransformer(modules=[pieces()], device="cpu"),
-        save(tmp_path / "model", [pieces()]),
+        library.SentenceTransformer(modules=[subwords()], device="cpu"),
+        save(tmp_path / "model", [subwords()]),
     ):
         with pytest.raises(ValueError, match="task='a', but .* has no Router"):
             make_embedding(model, task="a").fit(TEXTS)
-    encoder = library.SentenceTransformer(modules=[pieces()], device="cpu")
+    encoder = library.SentenceTransformer(modules=[subwords()], device="cpu")
     with pytest.raises(ValueError, match="begins with the module StaticEmbedding"):
         TransformerEmbedding(encoder).fit(TEXTS)
     encoder = library.SentenceTransformer(
@@ -352,11 +352,11 @@ MODEL2VEC = {
 def test_model2vec(tmp_path, name, quantized):
     model2vec = pytest.importorskip("model2vec")
     tokenizer, options = tiny_static.wordpiece(), dict(MODEL2VEC[name])
-    n_pieces = tokenizer.get_vocab_size()
+    n_subwords = tokenizer.get_vocab_size()
     for part in ("weights", "token_mapping"):
         if part in options:
-            options[part] = np.resize(options[part], n_pieces)
-    rows = options.get("token_mapping", np.arange(n_pieces)).max() + 1
+            options[part] = np.resize(options[part], n_subwords)
+    rows = options.get("token_mapping", np.arange(n_subwords)).max() + 1
     table = rng().normal(size=(rows, DIM)).astype(np.float32)
     model = model2vec.StaticModel(table, tokenizer, **options)
     model.save_pretrained(tmp_path / "a")

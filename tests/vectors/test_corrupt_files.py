@@ -74,7 +74,7 @@ def test_repair_is_counted(write, name):
     assert len(wv) == 3
 
 
-def test_many_duplicates_are_compacted_in_pieces(monkeypatch):
+def test_many_duplicates_are_compacted_in_chunks(monkeypatch):
     monkeypatch.setattr("sk_metaembed.vectors._store._CHUNK_BYTES", 64)
     words = [f"w{i % 70}" for i in range(200)]
     matrix = np.arange(400.0).reshape(200, 2)

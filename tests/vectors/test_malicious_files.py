@@ -137,14 +137,14 @@ def opened_or_refused(path):
     assert np.isfinite(wv.vectors_for([*wv.words[:3], "nowhere"])[0]).all()
 
 
-PIECES = st.sampled_from(
+PARTS = st.sampled_from(
     [b" ", b"\n", b"\t", b"\r", b"0", b"1", b"-", b".", b"e9", b"nan", b"inf", b"a"]
     + [b"\xff", b"\0", b"\xc3\xa9", b"3 2\n", b"a 1 2\n", b"b 3 4\n", b"1e400", b"_"]
     + [b"\xef\xbb\xbf", b"9" * 30]
 )
 
 
-@given(st.lists(PIECES, max_size=40).map(b"".join))
+@given(st.lists(PARTS, max_size=40).map(b"".join))
 def test_any_text(write, data):
     opened_or_refused(write("any.txt", data))
 

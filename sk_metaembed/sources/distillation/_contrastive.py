@@ -21,7 +21,7 @@ from ..._targets import (
 from ..._training._device import resolve_device
 from .._base import BaseEmbedding, Preprocess, SourceDocs, warn_of_long_texts
 from .._loaded_encoder import ModelParameterMixin
-from ..trainable._transformer import SentencePieces, TransformerSpec, set_text_pooling
+from ..trainable._transformer import SentenceWindows, TransformerSpec, set_text_pooling
 from ..transformer._embedding import TransformerEmbedding
 from ..transformer._loaded_model import is_pair, portable_pair
 
@@ -60,8 +60,8 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         Number of texts per step, with equally many of each class. With fewer training
         texts, each step uses all.
     max_length : int, default=128
-        Maximum number of pieces of a text in training. Vectors are computed from whole
-        texts.
+        Maximum number of subwords of a text in training. Vectors are computed from
+        whole texts.
     prompt : str, default=None
         Text to prepend to each text. None for the prompt called `prompt_name`, or the
         default prompt in the encoder's files, if there is one.
@@ -94,7 +94,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     ------
     ValueError
         If y is not one column of classes, or texts of fewer than two classes have
-        pieces.
+        subwords.
     FloatingPointError
         If training diverges.
     FileNotFoundError
@@ -116,7 +116,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
 
     Notes
     -----
-    Let :math:`u_i` be the mean of the last layer over the pieces of text i, or the
+    Let :math:`u_i` be the mean of the last layer over the subwords of text i, or the
     vector of its classification token if the encoder uses it, scaled to unit length. A
     step minimizes the mean squared error of the cosines of all pairs,
 
@@ -127,9 +127,9 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     where S are the pairs of a batch with equal labels and D those with different
     labels. Copies of a text with the same label count once. This is the loss of SetFit
     [1]_, which draws pairs of texts and encodes both texts of each pair; here, a step
-    encodes each text once and uses all pairs. The input table of pieces is not trained,
-    because few of its rows occur in the texts and Adam would spend half of its time on
-    it. The dropout of the encoder is switched off.
+    encodes each text once and uses all pairs. The input table of subwords is not
+    trained, because few of its rows occur in the texts and Adam would spend half of its
+    time on it. The dropout of the encoder is switched off.
 
     The vectors of the training texts are optimistic, because the encoder has learned
     their labels. To choose parameters of the next step, or to combine it with other
@@ -239,7 +239,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
 
         limit = min(self.max_length, frozen.max_length_ or self.max_length)
         frozen.max_length_ = limit
-        pieces = SentencePieces(frozen, tokens, limit, truncate=True)
+        windows = SentenceWindows(frozen, tokens, limit, truncate=True)
         groups, sentences = frozen._find_sentences(tokens)
         n_long, _ = frozen._count_long(groups, sentences)
         warn_of_long_texts(
@@ -251,11 +251,11 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
             ", and training reads only these. Use a larger max_length if the rest "
             "matters.",
         )
-        rows = _without_copies(groups, labels, pieces.known["sequence"])
+        rows = _without_copies(groups, labels, windows.known["sequence"])
         if len(np.unique(labels[rows])) < 2:
             raise ValueError(
-                "texts of at least 2 classes must have pieces, "
-                f"but {np.count_nonzero(~pieces.known['sequence'])} of "
+                "texts of at least 2 classes must have subwords, "
+                f"but {np.count_nonzero(~windows.known['sequence'])} of "
                 f"{len(tokens)} texts have none."
             )
         device = (
@@ -264,7 +264,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         module = TransformerSpec(frozen, "all", self.lr).network().to(device)
         losses = train_contrastively(
             module,
-            pieces,
+            windows,
             rows,
             labels[rows],
             n_steps=self.n_steps,

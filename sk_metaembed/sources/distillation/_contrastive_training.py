@@ -60,11 +60,11 @@ def _shuffled(values, rng):
 
 
 def train_contrastively(
-    module, pieces, rows, labels, *, n_steps, lr, batch_size, tol, rng
+    module, windows, rows, labels, *, n_steps, lr, batch_size, tol, rng
 ):
     """Train a `TrainableModule` in place, and return the loss of each step.
 
-    The module has one output at the sequence level. `rows` are sequences with pieces,
+    The module has one output at the sequence level. `rows` are sequences with subwords,
     and `labels` their classes. Training stops once the mean loss of the last steps is
     below `tol`.
     """
@@ -77,7 +77,7 @@ def train_contrastively(
     batches = balanced_batches(labels, batch_size, rng)
 
     def batch_loss(places):
-        inputs = pieces.batch(rows[places], partial(send, device=device))
+        inputs = windows.batch(rows[places], partial(send, device=device))
         [(vectors, _)] = module(inputs)
         return pair_loss(vectors, send(labels[places], device))
 

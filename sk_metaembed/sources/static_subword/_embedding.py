@@ -18,13 +18,13 @@ from ._model import LoadedStaticModel, StaticContent, StaticModel, StaticSpec
 
 @inherit_docs(SourceDocs)
 class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
-    r"""Embed words or whole texts with a static table of pieces or words.
+    r"""Embed words or whole texts with a static table of subwords or words.
 
     For models of model2vec (such as potion) and the sentence encoders of
     sentence-transformers that begin with StaticEmbedding or WordEmbeddings (averaged
-    GloVe). They have one vector per piece of a transformer's tokenizer, or per
+    GloVe). They have one vector per subword of a transformer's tokenizer, or per
     word, and need no network: hundreds of times as fast as the transformer that they
-    were distilled from. Only words without any piece are unknown.
+    were distilled from. Only words without any subword are unknown.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
         A folder of model2vec or sentence-transformers, or a name on the Hugging Face
         hub, of which no code is executed; or a loaded model, which pickles contain.
     output : {"words", "mean"}, default="words"
-        "words" returns one vector per distinct token, the mean of its pieces, like
+        "words" returns one vector per distinct token, the mean of its subwords, like
         every source of word vectors. "mean" returns the vector of each whole text that
         the model's own library returns, at the sequence level.
     dim : int, default=None
@@ -40,7 +40,7 @@ class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
         (PCA, Matryoshka). None for all, or for texts the ``truncate_dim`` in the files
         of a sentence encoder.
     max_length : int, None or "model", default="model"
-        Number of pieces of a text that ``output="mean"`` reads. None for all, "model"
+        Number of subwords of a text that ``output="mean"`` reads. None for all, "model"
         for what the model's library does by default: 512 in model2vec.
     prompt : str, default=None
         Text to prepend to each text with ``output="mean"``, such as "query: ". None for
@@ -82,24 +82,24 @@ class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
 
     Notes
     -----
-    The vector of a piece t is :math:`w_t E_{m(t)}`: a row of the table, which several
-    pieces share if the vocabulary is quantized, times a weight if the model has any
-    [1]_. A text has the mean over its pieces, scaled to unit length if the model says
+    The vector of a subword t is :math:`w_t E_{m(t)}`: a row of the table, which several
+    subwords share if the vocabulary is quantized, times a weight if the model has any
+    [1]_. A text has the mean over its subwords, scaled to unit length if the model says
     so. As in its own library, model2vec cuts a text to `max_length` times the median
-    number of characters of a piece, then to `max_length` pieces, and leaves out unknown
-    ones; sentence-transformers counts these. An empty text is unknown, also to a model
-    with a prompt, for which sentence-transformers returns the vector of the prompt.
-    Sums are float64 and vectors float32; model2vec rounds to float16 if the table is
-    float16.
+    number of characters of a subword, then to `max_length` subwords, and leaves out
+    unknown ones; sentence-transformers counts these. An empty text is unknown, also to
+    a model with a prompt, for which sentence-transformers returns the vector of the
+    prompt. Sums are float64 and vectors float32; model2vec rounds to float16 if the
+    table is float16.
 
     With ``output="mean"`` the original texts are read, with case and punctuation,
     however they were tokenized; token lists are joined by spaces. With "words", the
     tokens are: for a cased model, use ``Tokenizer(lowercase=False)``.
 
     With BERT's tokenizer, which most models have, each distinct word is split once and
-    its pieces are remembered. With other tokenizers, and in texts with special tokens,
-    the pieces of a word may depend on its neighbors, so whole texts are split. The
-    pieces are the same.
+    its subwords are remembered. With other tokenizers, and in texts with special
+    tokens, the subwords of a word may depend on its neighbors, so whole texts are
+    split. The subwords are the same.
 
     A process reads a table once. Pickles contain the path and the fingerprint, not the
     table. `dim` cuts the table of model2vec, as its ``dimensionality`` does, and the
@@ -125,8 +125,8 @@ class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
     >>> from safetensors.numpy import save_file
     >>> from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
     >>> from sk_metaembed import StaticSubwordEmbedding
-    >>> pieces = {"[UNK]": 0, "tea": 1, "cup": 2, "##s": 3}
-    >>> tokenizer = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))
+    >>> subwords = {"[UNK]": 0, "tea": 1, "cup": 2, "##s": 3}
+    >>> tokenizer = Tokenizer(models.WordPiece(subwords, unk_token="[UNK]"))
     >>> tokenizer.normalizer = normalizers.BertNormalizer()
     >>> tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     >>> folder = tempfile.TemporaryDirectory()

@@ -35,7 +35,7 @@ from .._loaded_encoder import (
     write_modules,
 )
 from ._model_files import find_files, find_model, read_tensors
-from ._tokenizer import WORDS_FILE, PieceTokenizer, WordTokenizer
+from ._tokenizer import WORDS_FILE, SubwordTokenizer, WordTokenizer
 
 _CHUNK = 1 << 22  # characters to read at a time
 _VERSION = 2
@@ -51,7 +51,7 @@ class StaticSpec(NamedTuple):
 
 
 class StaticModel(Handle, keep=2):
-    """A table of pieces or words, its tokenizer, and the modules behind it.
+    """A table of subwords or words, its tokenizer, and the modules behind it.
 
     Vectors of words have `dim` dimensions, and those of texts `text_dim`.
     """
@@ -62,7 +62,7 @@ class StaticModel(Handle, keep=2):
         self._spec, self._paths, self.settings = spec, files, files.settings
         self._modules, self._head = files.modules, None
         is_of_words = files.tokenizer.name == WORDS_FILE
-        make = WordTokenizer if is_of_words else PieceTokenizer
+        make = WordTokenizer if is_of_words else SubwordTokenizer
         self.tokenizer = make(files.tokenizer)
         self._read_table(files)
         self._set_dimensions()
@@ -132,7 +132,7 @@ class StaticModel(Handle, keep=2):
         return spec._replace(model=str(folder), revision=None)
 
     def _check(self, table):
-        """Check that each piece has a row; compiled code does not."""
+        """Check that each subword has a row; compiled code does not."""
         n_ids, where = self.tokenizer.n_ids, self._paths.weights
         for name, values, n_dims, kinds in (
             (self._paths.table, table, 2, "fi"),
@@ -153,7 +153,7 @@ class StaticModel(Handle, keep=2):
         if min(n_rows, n_weights) < n_ids:
             raise ValueError(
                 f"the tokenizer has ids up to {n_ids - 1}, but {where} has vectors of "
-                f"only {min(n_rows, n_weights)} pieces. They are of different models."
+                f"only {min(n_rows, n_weights)} subwords. They are of different models."
             )
         rows = self._mapping
         if rows is not None and not 0 <= rows.min() <= rows.max() < len(table):
@@ -162,7 +162,7 @@ class StaticModel(Handle, keep=2):
             )
 
     def embed_words(self, words):
-        """Return the mean of the known pieces of words, and which have any.
+        """Return the mean of the known subwords of words, and which have any.
 
         Arrays float32 (n_words, dim) and bool (n_words,).
         """
@@ -171,16 +171,16 @@ class StaticModel(Handle, keep=2):
         values = np.zeros((len(words), self.dim), np.float32)
         known = np.zeros(len(words), bool)
         for part in _parts(texts):
-            pieces = self._without_unknown(self.tokenizer.pieces(texts[part]))
-            known[part] = np.diff(pieces.offsets) > 0
-            self._write_means(pieces, values[part])
+            subwords = self._without_unknown(self.tokenizer.subwords(texts[part]))
+            known[part] = np.diff(subwords.offsets) > 0
+            self._write_means(subwords, values[part])
         return np.ascontiguousarray(values[:, : self._spec.dim]), known
 
     def embed_texts(self, texts, max_length, prompt):
         """Return the vectors of texts as the model's library encodes them.
 
-        `max_length` is a number of pieces, None for all, or "model" for its own. Warns
-        of longer texts, once per process.
+        `max_length` is a number of subwords, None for all, or "model" for its own.
+        Warns of longer texts, once per process.
         """
         is_model2vec = self._paths.library == "model2vec"
         limit, n_characters, n_cut = max_length, None, 0
@@ -198,16 +198,16 @@ class StaticModel(Handle, keep=2):
         for part in _parts(texts):
             whole = texts[part]
             cut = [text[:n_characters] for text in whole]
-            pieces = self.tokenizer.pieces(cut)
+            subwords = self.tokenizer.subwords(cut)
             if limit is not None:
                 is_cut = np.array(list(map(len, cut))) < list(map(len, whole))
-                n_cut += np.count_nonzero(is_cut | (np.diff(pieces.offsets) > limit))
-                pieces = pieces.cut(limit)
+                n_cut += np.count_nonzero(is_cut | (np.diff(subwords.offsets) > limit))
+                subwords = subwords.cut(limit)
             if is_model2vec:
-                pieces = self._without_unknown(pieces)
-            known[part] = np.diff(pieces.offsets) > 0
+                subwords = self._without_unknown(subwords)
+            known[part] = np.diff(subwords.offsets) > 0
             means = np.zeros((len(cut), self.dim), np.float32)
-            self._write_means(pieces, means)
+            self._write_means(subwords, means)
             values[part] = self._finished(means, known[part])[:, : self.text_dim]
         warn_of_long_texts(
             "StaticSubwordEmbedding",
@@ -220,9 +220,9 @@ class StaticModel(Handle, keep=2):
         )
         return values, known
 
-    def _without_unknown(self, pieces):
-        known = pieces.ids != self.tokenizer.unknown
-        return pieces if known.all() else pieces.selected(known)
+    def _without_unknown(self, subwords):
+        known = subwords.ids != self.tokenizer.unknown
+        return subwords if known.all() else subwords.selected(known)
 
     def _finished(self, means, known):
         """Return vectors of texts after all modules; those of unknown texts stay 0."""
@@ -244,9 +244,9 @@ class StaticModel(Handle, keep=2):
             values[known] = self._head.finish(means[known])
         return values
 
-    def _write_means(self, pieces, out):
-        """Write the mean vectors of the pieces of texts, (n_texts, dim)."""
-        rows, lengths = pieces.ids, np.diff(pieces.offsets)
+    def _write_means(self, subwords, out):
+        """Write the mean vectors of the subwords of texts, (n_texts, dim)."""
+        rows, lengths = subwords.ids, np.diff(subwords.offsets)
         weights = None if self._weights is None else self._weights[rows]
         weights = None if weights is None else weights.astype(np.float64)
         counts = np.maximum(lengths, 1).astype(np.float64)
@@ -256,7 +256,7 @@ class StaticModel(Handle, keep=2):
         add = sum_rows
         if use_compiled(seconds):
             from ..._kernels._row_sums_numba import sum_rows as add
-        offsets, n_texts = pieces.offsets, len(lengths)
+        offsets, n_texts = subwords.offsets, len(lengths)
         add(self._table, rows, offsets, weights, counts, 0, n_texts, out, 0)
 
 

@@ -49,7 +49,7 @@ class StaticFiles(NamedTuple):
     table: str  # name of the tensor with the vectors
     others: tuple  # the other files that were read
     library: str  # "model2vec" or "sentence-transformers"
-    modules: SentenceModules  # how pieces are pooled, and what follows
+    modules: SentenceModules  # how subwords are pooled, and what follows
     settings: EncoderSettings = EncoderSettings()
 
     @property
@@ -87,7 +87,7 @@ def find_files(model, task=None):
         raise ValueError(f"{folder} has the modules {kinds}.{hint}")
     settings = read_settings(folder)
     check_model_type(settings)
-    read = _pieces if kind == "StaticEmbedding" else _words
+    read = _subwords if kind == "StaticEmbedding" else _words
     found = read(folder, folder / place, rest, hint)
     names = [MODULES, SETTINGS, ROUTES, *(f"{place}/{ROUTES}" for _, place in modules)]
     others = {folder / name for name in names}
@@ -129,7 +129,7 @@ def _mean():
     return {"kind": "Pooling", "modes": ["mean"], "include_prompt": True}
 
 
-def _pieces(folder, place, rest, hint):
+def _subwords(folder, place, rest, hint):
     """Return the StaticFiles of a StaticEmbedding."""
     weights = _weights_in(place, _WEIGHTS) or _weights_in(folder, _WEIGHTS)
     if weights is None or not (weights.parent / _TOKENIZER).is_file():
@@ -174,7 +174,7 @@ def _not_static(folder, hint):
 
 
 def _checked_length(options, name, default, path):
-    """Return a maximum number of pieces, an option in the file at `path`."""
+    """Return a maximum number of subwords, an option in the file at `path`."""
     value = options.get(name, default)
     if value is None or type(value) is int and value > 0:
         return value

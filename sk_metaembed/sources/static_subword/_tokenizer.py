@@ -1,6 +1,6 @@
-"""Tokenizers of static models: of pieces and of words.
+"""Tokenizers of static models: of subwords and of words.
 
-If the tokenizer of pieces splits a word alike in every text, each distinct word is
+If the tokenizer of subwords splits a word alike in every text, each distinct word is
 split once.
 """
 
@@ -18,30 +18,30 @@ from .._encoder_modules import read_json
 from .._word_rule import find_word_rule
 
 
-class PieceIds(NamedTuple):
-    """Ids of pieces: text i has ``ids[offsets[i]:offsets[i + 1]]``."""
+class SubwordIds(NamedTuple):
+    """Ids of subwords: text i has ``ids[offsets[i]:offsets[i + 1]]``."""
 
-    ids: np.ndarray  # int32 (n_pieces,)
+    ids: np.ndarray  # int32 (n_subwords,)
     offsets: np.ndarray  # int64 (n_texts + 1,)
 
     @classmethod
     def of_lists(cls, lists):
-        """Return the pieces of texts, given as lists of ids."""
+        """Return the subwords of texts, given as lists of ids."""
         offsets = offsets_of([len(ids) for ids in lists])
         ids = np.fromiter(chain.from_iterable(lists), np.int32, offsets[-1])
         return cls(ids, offsets)
 
     def take(self, rows):
-        """Return the pieces of some texts, which may occur several times."""
+        """Return the subwords of some texts, which may occur several times."""
         places, offsets = gather_index(self.offsets, rows)
-        return PieceIds(self.ids[places], offsets)
+        return SubwordIds(self.ids[places], offsets)
 
     def selected(self, keep):
-        """Return only the pieces of a mask, (n_pieces,)."""
-        return PieceIds(self.ids[keep], offsets_of(keep)[self.offsets])
+        """Return only the subwords of a mask, (n_subwords,)."""
+        return SubwordIds(self.ids[keep], offsets_of(keep)[self.offsets])
 
     def cut(self, limit):
-        """Return the first `limit` pieces of each text."""
+        """Return the first `limit` subwords of each text."""
         lengths = np.diff(self.offsets)
         if lengths.max(initial=0) <= limit:
             return self
@@ -49,11 +49,11 @@ class PieceIds(NamedTuple):
         return self.selected(position < limit)
 
 
-_MOST_WORDS = 1 << 17  # whose pieces are remembered
+_MOST_WORDS = 1 << 17  # whose subwords are remembered
 
 
-class WordPieces:
-    """Split each distinct word of texts once, and remember its pieces.
+class DistinctWordSplitter:
+    """Split each distinct word of texts once, and remember its subwords.
 
     Words are separated by ASCII spaces and, if the tokenizer isolates it, punctuation.
     The rule must read texts by character. `read` returns the lists of ids of words, and
@@ -71,13 +71,13 @@ class WordPieces:
             self._kinds[list(punctuation.encode())] = 2
         limit = tokenizer.model.max_input_chars_per_word
         self._lists = {
-            piece: [number]
-            for piece, number in tokenizer.get_vocab().items()
-            if piece.isascii() and piece.isalnum() and len(piece) <= limit
+            subword: [number]
+            for subword, number in tokenizer.get_vocab().items()
+            if subword.isascii() and subword.isalnum() and len(subword) <= limit
         }
 
-    def pieces(self, texts):
-        """Return the `PieceIds` of a list of texts."""
+    def subwords(self, texts):
+        """Return the `SubwordIds` of a list of texts."""
         from ...sequences import _split_numba as loops
 
         whole = [i for i, t in enumerate(texts) if any(a in t for a in self._added)]
@@ -97,9 +97,9 @@ class WordPieces:
             codes = np.insert(codes, (np.cumsum(counts) - counts)[whole], added)
             counts[whole] = 1
             lists += self._read([texts[i] for i in whole])
-        by_word = PieceIds.of_lists(lists).take(codes)
+        by_word = SubwordIds.of_lists(lists).take(codes)
         bounds = np.concatenate([[0], np.cumsum(counts)])
-        return PieceIds(by_word.ids, by_word.offsets[bounds])
+        return SubwordIds(by_word.ids, by_word.offsets[bounds])
 
     def _split(self, words):
         """Return the lists of ids of distinct words."""
@@ -116,7 +116,7 @@ class WordPieces:
 _SECONDS_PER_CHARACTER = 2e-7  # for a character, in tokenizers
 
 
-class PieceTokenizer:
+class SubwordTokenizer:
     """A tokenizer of a tokenizer.json.
 
     Attributes
@@ -126,9 +126,9 @@ class PieceTokenizer:
     n_ids : int
         One more than the largest id.
     median_length : int
-        Median number of characters of a piece.
+        Median number of characters of a subword.
     unknown : int or None
-        Id of the unknown piece.
+        Id of the unknown subword.
     lead : str
         What separates a word from the one before it, in front of a single word.
     """
@@ -148,12 +148,12 @@ class PieceTokenizer:
         state = json.loads(self._tokenizer.to_str())
         vocabulary = self._tokenizer.get_vocab()
         self.n_ids = max(vocabulary.values()) + 1
-        self.median_length = int(np.median([len(piece) for piece in vocabulary]))
+        self.median_length = int(np.median([len(subword) for subword in vocabulary]))
         self.unknown = _unknown(self._tokenizer, state["model"])
         self.lead = " " if self._needs_space() else ""
         rule, self._words = find_word_rule(self._tokenizer), None
         if rule is not None and rule.by_character:
-            self._words = WordPieces(self._tokenizer, rule, self._lists)
+            self._words = DistinctWordSplitter(self._tokenizer, rule, self._lists)
 
     def _needs_space(self):
         """Return whether a word in a text is split as if a space were before it."""
@@ -168,17 +168,17 @@ class PieceTokenizer:
             encoded = split([t.encode("utf-8", "replace").decode() for t in texts])
         return [encoding.ids for encoding in encoded]
 
-    def pieces(self, texts):
-        """Return the `PieceIds` of a list of texts, in full."""
+    def subwords(self, texts):
+        """Return the `SubwordIds` of a list of texts, in full."""
         n_characters = sum(map(len, texts))
         seconds = _SECONDS_PER_CHARACTER * n_characters
         if self._words is None or not use_compiled(seconds):
-            return PieceIds.of_lists(self._lists(texts))
-        return self._words.pieces(texts)
+            return SubwordIds.of_lists(self._lists(texts))
+        return self._words.subwords(texts)
 
 
 def _unknown(tokenizer, model):
-    """Return the id of the unknown piece, None if there is none."""
+    """Return the id of the unknown subword, None if there is none."""
     if model["type"] == "Unigram":
         return model.get("unk_id")
     token = model.get("unk_token")
@@ -214,12 +214,12 @@ class WordTokenizer:
         self.n_ids = len(content["vocab"])
         self._row = lru_cache(_MOST_WORDS)(self._find)
 
-    def pieces(self, texts):
-        """Return the `PieceIds` of a list of texts: the rows of their known words."""
+    def subwords(self, texts):
+        """Return the `SubwordIds` of a list of texts: the rows of their known words."""
         if self._lowercase:
             texts = [text.lower() for text in texts]
-        rows = [map(self._row, text.split()) for text in texts]
-        return PieceIds.of_lists([[r for r in each if r is not None] for each in rows])
+        rows = [[r for r in map(self._row, t.split()) if r is not None] for t in texts]
+        return SubwordIds.of_lists(rows)
 
     def _find(self, word):
         """Return the row of a word, None if it has none."""

@@ -13,16 +13,16 @@ that has
     Optional. True if each vector is a row of a table: its weights then have no weight
     decay, and it needs no more memory per sequence than a frozen source.
 ``network()``
-    Returns a new torch Module. Called with a batch of pieces, the module returns a pair
-    (values, known) of tensors for each entry of ``dims``. A module that draws random
-    numbers should use `generator_on` and have the attribute ``takes_generator = True``;
+    Returns a new torch Module. Called with a batch, the module returns a pair (values,
+    known) of tensors for each entry of ``dims``. A module that draws random numbers
+    should use `generator_on` and have the attribute ``takes_generator = True``;
     training of other modules is limited to one thread at a time, because they draw from
-    the default generators of torch. A module with the method ``keep(pieces)`` sets the
-    vectors of all types but those of the pieces to 0; it is called before training if
+    the default generators of torch. A module with the method ``keep(inputs)`` sets the
+    vectors of all types but those of the inputs to 0; it is called before training if
     some rows are held out or have no weight, whose own types are not trained.
-``pieces(tokens)``
+``inputs(tokens)``
     Returns the input of the network: an object with ``batch(rows, send)``, which
-    returns the pieces of some sequences, or of some types if the level is "type"; and
+    returns the inputs of some sequences, or of some types if the level is "type"; and
     ``known``, a dict from level to an array of bool. If its types are not the types of
     the tokens, it also has ``codes``, an array with the type of each token.
 """

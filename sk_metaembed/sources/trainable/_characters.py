@@ -68,7 +68,7 @@ class CharacterSpec:
 
         return CharacterNetwork(self)
 
-    def pieces(self, tokens):
+    def inputs(self, tokens):
         """Return the `WordCharacters` of the words of sequences."""
         words, codes = self._words(tokens)
         self._count_truncated(words)

@@ -19,7 +19,7 @@ class PositionSpec(TableSpec):
             raise no_tokens_error(len(tokens), tokens.texts)
         self.n_rows = int(tokens.lengths.max())
 
-    def pieces(self, tokens):
+    def inputs(self, tokens):
         """Return the `TokenRows` of sequences."""
         first = tokens.offsets[:-1][tokens.segment_ids()]
         position = np.arange(tokens.n_tokens) - first

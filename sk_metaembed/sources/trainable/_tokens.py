@@ -23,7 +23,7 @@ class TokenBatch(NamedTuple):
 class TableSpec:
     """Specification of a table of vectors: small, picklable, without weights.
 
-    Subclasses have ``n_rows``, the number of vectors, and ``pieces(tokens)``. `kind`
+    Subclasses have ``n_rows``, the number of vectors, and ``inputs(tokens)``. `kind`
     says what has a vector.
     """
 
@@ -55,7 +55,7 @@ class TokenSpec(TableSpec):
         keys = [self.ngrams.words, *self.ngrams.keys]
         return len(keys[self.ngram - 1])
 
-    def pieces(self, tokens):
+    def inputs(self, tokens):
         """Return the `TokenRows` of sequences."""
         if self.ngram == 1:
             return TokenRows(look_up(tokens.types, self.ngrams.words, -1))

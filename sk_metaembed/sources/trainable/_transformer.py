@@ -1,7 +1,7 @@
 """TrainableTransformer: a transformer trained together with a Dynamic* estimator.
 
 Its method `prepare` returns a `TransformerSpec`, from which the estimator makes the
-network, a `TrainableModule`, and the `SentencePieces` of the training data, whose
+network, a `TrainableModule`, and the `SentenceWindows` of the training data, whose
 method `batch` returns the input of the network.
 """
 
@@ -17,22 +17,22 @@ from ..._core._arrays import gather_index, offsets_of
 from ..._core._sklearn import COUNT, POSITIVE, StrOptions
 from .._base import used_types
 from ..transformer._embedding import TransformerEmbedding
-from ..transformer._forward import PooledPieces, Windows, pooled_pieces, windows_of
+from ..transformer._forward import PooledSubwords, Windows, pooled_subwords, windows_of
 from ._base import TrainableSource
 
 _SENTENCES_PER_STEP = 1024
 
 
-class PieceBatch(NamedTuple):
+class SubwordBatch(NamedTuple):
     """The input of a network for a batch of sentences, with tensors in `pooled`."""
 
     windows: Windows
-    pooled: PooledPieces
-    n_rows: int  # of words or texts, including those without a piece
+    pooled: PooledSubwords
+    n_rows: int  # of words or texts, including those without a subword
 
 
-class SentencePieces:
-    """The windows of all sentences, of `limit` pieces at most if it is not None.
+class SentenceWindows:
+    """The windows of all sentences, of `limit` subwords at most if it is not None.
 
     The model and the options of `source`, a TransformerEmbedding, are resolved. With
     `truncate`, longer sentences are cut.
@@ -48,8 +48,8 @@ class SentencePieces:
             part = tokens[start : start + _SENTENCES_PER_STEP]
             groups, sentences = source._find_sentences(part, merge_equal=False)
             with lock:
-                pieces = aligner.encode(sentences, as_text=not by_word)
-            windows = windows_of(pieces, aligner.special, limit, truncate=truncate)
+                subwords = aligner.encode(sentences, as_text=not by_word)
+            windows = windows_of(subwords, aligner.special, limit, truncate=truncate)
             # Sequences without a sentence have neither windows nor tokens.
             sequences = start + np.array([i for (i,) in groups], dtype=np.int64)
             parts.append(
@@ -68,7 +68,7 @@ class SentencePieces:
         self.known["token"][self._windows.words] = True
 
     def batch(self, rows, send):
-        """Return the `PieceBatch` of some sentences; `send` makes tensors of arrays."""
+        """Return the `SubwordBatch` of sentences; `send` makes tensors of arrays."""
         numbers, bounds = gather_index(self._firsts, rows)
         windows = self._windows.take(numbers)
         owners, n_rows = np.repeat(np.arange(len(rows)), np.diff(bounds)), len(rows)
@@ -77,9 +77,9 @@ class SentencePieces:
             shifts = (begins[:-1] - self._token_offsets[:-1][rows])[owners]
             words = windows.words + np.repeat(shifts, np.diff(windows.uses))
             windows, n_rows = windows._replace(words=words), int(begins[-1])
-        pooled = pooled_pieces(windows, owners, self._output, self._cls)
-        pooled = PooledPieces(*(send(part.astype(np.int64)) for part in pooled))
-        return PieceBatch(windows, pooled, n_rows)
+        pooled = pooled_subwords(windows, owners, self._output, self._cls)
+        pooled = PooledSubwords(*(send(part.astype(np.int64)) for part in pooled))
+        return SubwordBatch(windows, pooled, n_rows)
 
 
 def _joined(parts):
@@ -106,17 +106,17 @@ class TransformerSpec:
         self.levels = {kind.name: kind.level for kind in source._spec.kinds}
 
     def network(self):
-        """Return a new network, a torch Module that is called with a `PieceBatch`."""
+        """Return a new network, a torch Module that is called with a `SubwordBatch`."""
         from ._transformer_network import TrainableModule
 
         return TrainableModule(self)
 
-    def pieces(self, tokens):
-        """Return the SentencePieces of sequences, from which batches are made."""
+    def inputs(self, tokens):
+        """Return the SentenceWindows of sequences, from which batches are made."""
         source = self.source
         if source._truncate:
             source._warn_if_truncated(*source._find_sentences(tokens), len(tokens))
-        return SentencePieces(source, tokens, source.max_length_, source._truncate)
+        return SentenceWindows(source, tokens, source.max_length_, source._truncate)
 
 
 class TrainableTransformer(TrainableSource):
@@ -132,10 +132,10 @@ class TrainableTransformer(TrainableSource):
     Parameters
     ----------
     source : TransformerEmbedding
-        The model and its vectors: layers, pooling of pieces, windows. "sentence" as its
-        `output` is the mean or the classification token, and the default prompt, as the
-        files of a sentence encoder specify ("mean" for other models); modules after the
-        pooling are not trained. "auto" is "words".
+        The model and its vectors: layers, pooling of subwords, windows. "sentence" as
+        its `output` is the mean or the classification token, and the default prompt, as
+        the files of a sentence encoder specify ("mean" for other models); modules after
+        the pooling are not trained. "auto" is "words".
     n_layers : int or "all", default="all"
         Number of layers to train, counted down from the highest layer in `source`;
         "all" also trains the input table. Fewer layers train faster and forget less.

@@ -9,7 +9,7 @@ from torch import nn
 
 from ..._training._device import send
 from .._contextual import token_batches
-from ..transformer._forward import check_dimensions, pool_pieces
+from ..transformer._forward import check_dimensions, pool_subwords
 from ..transformer._model_files import own_randomness, quiet
 from ..transformer._network import Network
 
@@ -100,7 +100,7 @@ class TrainableModule(nn.Module):
     # Batches are assembled in NumPy, which torch.compile would trace for minutes.
     @torch.compiler.disable
     def forward(self, batch):
-        """Return (values, known) per layer of a `PieceBatch`.
+        """Return (values, known) per layer of a `SubwordBatch`.
 
         Values have shape (n_rows, dim), and are zero where a row is not known.
         """
@@ -118,7 +118,7 @@ class TrainableModule(nn.Module):
         for layer in spec.layers:
             flat = [s[layer].reshape(-1, spec.dim).float() for s in states]
             flat = torch.cat([torch.zeros(0, spec.dim, device=device), *flat])
-            vectors = pool_pieces(flat, places, batch.pooled.offsets, spec.mode)
+            vectors = pool_subwords(flat, places, batch.pooled.offsets, spec.mode)
             values = flat.new_zeros(batch.n_rows, spec.dim)
             results.append((values.index_copy(0, rows, vectors), known))
         return results

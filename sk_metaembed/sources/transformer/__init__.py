@@ -9,7 +9,7 @@ How the parts are called, from the outside in:
   `_loaded_model.py` is the handle on a model and its tokenizer that the user has
   loaded.
 - `_forward.py`: windows, batches and pooling. It calls `_alignment.py`, which splits
-  texts into pieces, each distinct word once, and `_network.py`, which computes their
+  texts into subwords, each distinct word once, and `_network.py`, which computes their
   hidden states. `_encoder_head.py` computes the modules of a sentence encoder.
 
 The folders `trainable` and `distillation` fine-tune models.

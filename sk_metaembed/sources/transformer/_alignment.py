@@ -1,4 +1,4 @@
-"""Aligner: split texts into the pieces of a tokenizer, assign them to words.
+"""Aligner: split texts into the subwords of a tokenizer, assign them to words.
 
 Each distinct word is split once if the tokenizer splits it alike in every text.
 """
@@ -20,45 +20,45 @@ _PROBE_WORDS = ("The", "sun", "a", "1", "b")  # reveal whether spaces are lost
 _UNKNOWN_WORD = 3 * "\ue000"  # private characters, which some tokenizers drop
 _WORDS_PER_BATCH = 50_000
 _EXAMPLES = 5
-# Between joined texts: not a space, and as long as a piece can extend beyond its text.
+# Between joined texts: not a space, as long as a subword can extend beyond its text.
 _BETWEEN = "||"
 # Whether a character is a space, by code point; there are no spaces above these.
 _SPACES = np.array([chr(code).isspace() for code in range(0x3002)])
 _LEAD = "a"  # before a word that is not the first of its text
 _SPLIT_PROBES = ["The sun's a 1, b-c. Don't", "sun", ""]
-_MOST_PIECES = 1 << 18  # remembered at most
+_MOST_SUBWORDS = 1 << 18  # remembered at most
 _LONGEST = 64  # words with more characters are not remembered
 
 
-class Pieces(NamedTuple):
-    """The pieces of texts: those of text i are at ``offsets[i]:offsets[i + 1]``."""
+class Subwords(NamedTuple):
+    """The subwords of texts: those of text i are at ``offsets[i]:offsets[i + 1]``."""
 
-    ids: np.ndarray  # int64 (n_pieces,)
-    spans: np.ndarray  # int64 (n_pieces, 2), characters of the text
+    ids: np.ndarray  # int64 (n_subwords,)
+    spans: np.ndarray  # int64 (n_subwords, 2), characters of the text
     offsets: np.ndarray  # int64 (n_texts + 1,)
 
     def take(self, rows):
-        """Return the pieces of some texts."""
+        """Return the subwords of some texts."""
         places, offsets = gather_index(self.offsets, rows)
-        return Pieces(self.ids[places], self.spans[places], offsets)
+        return Subwords(self.ids[places], self.spans[places], offsets)
 
     def followed_by(self, other):
-        """Return the pieces of these texts, followed by those of others."""
+        """Return the subwords of these texts, followed by those of others."""
         ids, spans = map(np.concatenate, zip(self[:2], other[:2], strict=True))
         offsets = np.append(self.offsets[:-1], self.offsets[-1] + other.offsets)
-        return Pieces(ids, spans, offsets)
+        return Subwords(ids, spans, offsets)
 
 
-# The pieces of one text without any.
-NO_PIECES = Pieces(
+# The subwords of one text without any.
+NO_SUBWORDS = Subwords(
     np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros(2, np.int64)
 )
 
 
 def split_texts(tokenizer, texts):
-    """Return the `Pieces` of texts; its spans are zeros for a slow tokenizer."""
+    """Return the `Subwords` of texts; its spans are zeros for a slow tokenizer."""
     if not texts:
-        return NO_PIECES._replace(offsets=NO_PIECES.offsets[:1])
+        return NO_SUBWORDS._replace(offsets=NO_SUBWORDS.offsets[:1])
     fast = {"return_offsets_mapping": True} if tokenizer.is_fast else {}
     encoded = tokenizer(
         texts,
@@ -75,14 +75,14 @@ def split_texts(tokenizer, texts):
     if fast:
         pairs = chain.from_iterable(encoded["offset_mapping"])
         spans.ravel()[:] = np.fromiter(chain.from_iterable(pairs), np.int64)
-    return Pieces(ids, spans, offsets)
+    return Subwords(ids, spans, offsets)
 
 
 class WordSplitter:
-    """Split texts at spaces, and remember the pieces of each word.
+    """Split texts at spaces, and remember the subwords of each word.
 
     A word begins with the space before it, unless it is the first of its text. A text
-    is split as a whole if it has a word whose pieces may depend on other words.
+    is split as a whole if it has a word whose subwords may depend on other words.
     """
 
     def __init__(self, tokenizer, rule):
@@ -98,11 +98,11 @@ class WordSplitter:
         # The first row stands for all words that depend on others. Its length is -1, so
         # that the words of such a text are together shorter than the text.
         self._codes, self._lengths = {}, np.array([-1])
-        self._split = NO_PIECES
+        self._split = NO_SUBWORDS
 
     def __call__(self, texts):
-        """Return the `Pieces` of texts."""
-        if max(len(self._split.ids), len(self._codes)) > _MOST_PIECES:
+        """Return the `Subwords` of texts."""
+        if max(len(self._split.ids), len(self._codes)) > _MOST_SUBWORDS:
             self._forget()
         words = [text.replace(" ", "\0 ").split("\0") for text in texts]
         flat = list(chain.from_iterable(words))
@@ -115,7 +115,7 @@ class WordSplitter:
         split = self._split.take(codes)
         begins = ends[:-1] - np.repeat(ends[firsts[:-1]], np.diff(firsts))
         spans = split.spans + np.repeat(begins, np.diff(split.offsets))[:, None]
-        split = Pieces(split.ids, spans, split.offsets[firsts])
+        split = Subwords(split.ids, spans, split.offsets[firsts])
         if known.all():
             return split
         others = np.flatnonzero(~known)
@@ -125,7 +125,7 @@ class WordSplitter:
         return split.followed_by(rest).take(rows)
 
     def _add(self, words):
-        """Remember the pieces of new words."""
+        """Remember the subwords of new words."""
         added = [word for word in words if self._is_independent(word)]
         inner = np.array([word.startswith(" ") for word in added], dtype=bool)
         texts = [word if word[:1] != " " else _LEAD + word for word in added]
@@ -135,9 +135,9 @@ class WordSplitter:
         keep[lead] = False
         shift = np.repeat(inner * len(_LEAD), np.diff(split.offsets))
         spans, offsets = split.spans - shift[:, None], offsets_of(keep)[split.offsets]
-        split = self._split.followed_by(Pieces(split.ids[keep], spans[keep], offsets))
+        split = self._split.followed_by(Subwords(split.ids[keep], spans[keep], offsets))
         lengths = np.concatenate([self._lengths, [len(word) for word in added]])
-        # After a word without pieces, ByteLevel does not trim spaces off spans.
+        # After a word without subwords, ByteLevel does not trim spaces off spans.
         is_used = (np.diff(offsets) > 0) | self._any_space
         numbers = np.where(is_used, np.arange(len(self._lengths), len(lengths)), 0)
         self._split, self._lengths = split, lengths.astype(np.int64)
@@ -145,7 +145,7 @@ class WordSplitter:
         self._codes.update(zip(added, numbers.tolist(), strict=True))
 
     def _is_independent(self, word):
-        """Return whether the pieces of a word are the same in every text."""
+        """Return whether the subwords of a word are the same in every text."""
         if len(word) > _LONGEST:
             return False
         normalizer = self._normalizer
@@ -161,7 +161,7 @@ def _is_one_word(text):
 
 
 def make_splitter(tokenizer):
-    """Return a function from texts to their `Pieces`: a `WordSplitter` if possible.
+    """Return a function from texts to their `Subwords`: a `WordSplitter` if possible.
 
     This requires a `WordRule`, and the same result for a probe as without splitting it.
     """
@@ -177,17 +177,17 @@ def make_splitter(tokenizer):
     return by_word if all(np.array_equal(*pair) for pair in pairs) else whole
 
 
-class AlignedPieces(NamedTuple):
-    """The pieces of sentences, without the special tokens around them.
+class AlignedSubwords(NamedTuple):
+    """The subwords of sentences, without the special tokens around them.
 
-    The pieces of sentence i are at ``offsets[i]:offsets[i + 1]``. A piece may belong to
-    several words, or to none.
+    The subwords of sentence i are at ``offsets[i]:offsets[i + 1]``. A subword may
+    belong to several words, or to none.
     """
 
     ids: np.ndarray
     offsets: np.ndarray
-    n_prefix: np.ndarray  # number of pieces of the prefix that begins each sentence
-    at: np.ndarray  # indices of the pieces that belong to words, grouped by word
+    n_prefix: np.ndarray  # number of subwords of the prefix that begins each sentence
+    at: np.ndarray  # indices of the subwords that belong to words, grouped by word
     words: np.ndarray  # the word of each of them, counted over all sentences
 
 
@@ -196,17 +196,17 @@ class SpecialTokens(NamedTuple):
 
     left: tuple = ()
     right: tuple = ()
-    type: int = 0  # type of the text's own pieces
+    type: int = 0  # type of the text's own subwords
     typed: bool = False  # whether the tokenizer returns types
     cls: int | None = None  # index of the classification token, negative in `right`
-    cuts_left: bool = False  # whether long texts lose their first pieces
+    cuts_left: bool = False  # whether long texts lose their first subwords
 
 
 class Aligner:
-    """Split sentences into pieces, and find the words of each piece.
+    """Split sentences into subwords, and find the words of each subword.
 
     A fast tokenizer is called with whole texts, in which the words of a list are joined
-    by spaces. It returns the offsets of each piece, by which pieces are assigned to
+    by spaces. It returns the offsets of each subword, by which subwords are assigned to
     words. A tokenizer that returns no offsets, or does not split texts at spaces, is
     called with single words, each after a space if it preserves spaces.
 
@@ -215,21 +215,21 @@ class Aligner:
 
     def __init__(self, tokenizer, prefix=""):
         self.tokenizer, self.prefix = tokenizer, prefix
-        # Whether pieces are assigned to words by their characters.
+        # Whether subwords are assigned to words by their characters.
         self.has_offsets = _has_offsets(tokenizer)
         self._space = "" if self.has_offsets else _space_of(tokenizer)
         self.special = _special_tokens_of(tokenizer)
         self._split = make_splitter(tokenizer)
         self._prefix_ids = split_texts(tokenizer, [prefix]).ids
         n_prefix = len(self._prefix_ids)
-        # The pieces of the prefix and before it, and the most around a sentence.
+        # The subwords of the prefix and before it, and the most around a sentence.
         self.n_prompt = len(self.special.left) + n_prefix if prefix else 0
         self.overhead = len(self.special.left) + n_prefix + len(self.special.right)
         # A cache: all candidates of a search check the words of the same folds.
         self._readable = {}
 
     def encode(self, sentences, *, as_text=False):
-        """Return the AlignedPieces of sentences; `as_text` assigns none to words.
+        """Return the AlignedSubwords of sentences; `as_text` assigns none to words.
 
         Original texts with places of tokens require `has_offsets`.
         """
@@ -240,14 +240,14 @@ class Aligner:
         return self._word_by_word(sentences)
 
     def encode_words(self, words):
-        """Return the ids of the pieces of words within a text, and their offsets."""
-        pieces = self.encode([("a", word) for word in words])
-        is_second = pieces.words % 2 == 1
-        sizes = np.bincount(pieces.words[is_second] // 2, minlength=len(words))
-        return pieces.ids[pieces.at[is_second]], offsets_of(sizes)
+        """Return the ids of the subwords of words within a text, and their offsets."""
+        subwords = self.encode([("a", word) for word in words])
+        is_second = subwords.words % 2 == 1
+        sizes = np.bincount(subwords.words[is_second] // 2, minlength=len(words))
+        return subwords.ids[subwords.at[is_second]], offsets_of(sizes)
 
     def readable(self, words):
-        """Return per word whether the tokenizer knows a piece of it, (n_words,)."""
+        """Return per word whether the tokenizer knows a subword of it, (n_words,)."""
         new = [word for word in words if word not in self._readable]
         for start in range(0, len(new), _WORDS_PER_BATCH):
             part = new[start : start + _WORDS_PER_BATCH]
@@ -259,36 +259,36 @@ class Aligner:
         texts, words, n_words = _texts_and_spans(sentences)
         texts = [self.prefix + encodable(text) for text in texts]
         split = self._split(texts)
-        n_pieces = np.diff(split.offsets)
-        # Positions in the joined texts, where pieces and words of different texts never
-        # overlap.
+        n_subwords = np.diff(split.offsets)
+        # Positions in the joined texts, where subwords and words of different texts
+        # never overlap.
         begins = offsets_of([len(text) + len(_BETWEEN) for text in texts])[:-1]
-        spans = split.spans + np.repeat(begins, n_pieces)[:, None]
+        spans = split.spans + np.repeat(begins, n_subwords)[:, None]
         spans = _with_next(_BETWEEN.join(texts), spans)
         begins += len(self.prefix)
         shifted = words + np.repeat(begins, n_words)[:, None]
         at, owners = overlapping(np.where(words < 0, -1, shifted), spans)
-        is_prefix = offsets_of(spans[:, 1] <= np.repeat(begins, n_pieces))
+        is_prefix = offsets_of(spans[:, 1] <= np.repeat(begins, n_subwords))
         n_prefix = np.diff(is_prefix[split.offsets])
-        return AlignedPieces(split.ids, split.offsets, n_prefix, at, owners)
+        return AlignedSubwords(split.ids, split.offsets, n_prefix, at, owners)
 
     def _whole(self, sentences):
-        """Return the pieces of texts, none of which is assigned to a word."""
+        """Return the subwords of texts, none of which is assigned to a word."""
         split = self._split([self.prefix + encodable(text_of(s)) for s in sentences])
-        # The last piece of the prefix may be part of the text's first piece.
+        # The last subword of the prefix may be part of the text's first subword.
         places = split.offsets[:-1, None] + np.arange(len(self._prefix_ids))
         places = np.where(places < split.offsets[1:, None], places, len(split.ids))
         is_prefix = np.append(split.ids, -1)[places] == self._prefix_ids
         n_prefix = np.logical_and.accumulate(is_prefix, axis=1).sum(axis=1)
         none = np.zeros(0, dtype=np.int64)
-        return AlignedPieces(split.ids, split.offsets, n_prefix, none, none)
+        return AlignedSubwords(split.ids, split.offsets, n_prefix, none, none)
 
     def _word_by_word(self, sentences):
         words = [self._with_spaces(map(encodable, words)) for words in sentences]
         flat = list(chain.from_iterable(words))
         rows = dict.fromkeys(filter(None, flat))
         # The rows are the prefix, the distinct words, and the empty word.
-        split = self._split([self.prefix, *rows]).followed_by(NO_PIECES)
+        split = self._split([self.prefix, *rows]).followed_by(NO_SUBWORDS)
         rows = {word: row for row, word in enumerate([*rows, ""], start=1)}
         codes = np.fromiter(map(rows.__getitem__, flat), np.int64, len(flat))
         firsts = offsets_of([len(sentence) for sentence in words])
@@ -299,7 +299,7 @@ class Aligner:
         owners = (owners - np.cumsum(codes == 0)[owners])[at]
         offsets = split.offsets[firsts + np.arange(len(firsts))]
         n_prefix = np.full(len(words), len(self._prefix_ids))
-        return AlignedPieces(split.ids, offsets, n_prefix, at, owners)
+        return AlignedSubwords(split.ids, offsets, n_prefix, at, owners)
 
     def _with_spaces(self, words):
         """Return words with a space before each, except the first and empty ones."""
@@ -333,7 +333,7 @@ def _texts_and_spans(sentences):
 
 
 def _has_offsets(tokenizer):
-    """Return whether a text's pieces can be assigned to words by their characters.
+    """Return whether a text's subwords can be assigned to words by their characters.
 
     This requires a fast tokenizer that splits texts at spaces. Some tokenizers that
     drop unknown characters return offsets that are too small after them.
@@ -348,7 +348,7 @@ def _has_offsets(tokenizer):
 
 
 def _space_of(tokenizer):
-    """Return "" or " ", with which a single word has the same pieces as in a text."""
+    """Return "" or " ", with which a single word has the same subwords as in a text."""
     whole = split_texts(tokenizer, [" ".join(_PROBE_WORDS)]).ids
     for space in ("", " "):
         parts = [_PROBE_WORDS[0], *(space + word for word in _PROBE_WORDS[1:])]
@@ -368,8 +368,8 @@ def _special_tokens_of(tokenizer):
     start = next(starts, None)
     if start is None:
         raise ValueError(
-            f"{type(tokenizer).__name__} returns different pieces for a text with "
-            "special tokens than without, so that the pieces of a word cannot be found."
+            f"{type(tokenizer).__name__} returns different subwords for a text with "
+            "special tokens than without, so the subwords of a word cannot be found."
         )
     stop = start + len(inner)
     cls = tokenizer.cls_token_id
@@ -393,15 +393,15 @@ def _probe(tokenizer):
         if inner and not special.intersection(inner):
             return probe, inner
     raise ValueError(
-        f"{type(tokenizer).__name__} returns no pieces for any of {_PROBES} or of the "
-        "words of its own vocabulary. Check that it belongs to the model."
+        f"{type(tokenizer).__name__} returns no subwords for any of {_PROBES} or of "
+        "the words of its own vocabulary. Check that it belongs to the model."
     )
 
 
 def _with_next(text, offsets):
-    """Extend the offsets of pieces that are a space to the next word.
+    """Extend the offsets of subwords that are a space to the next word.
 
-    Some tokenizers trim spaces from offsets, which makes such pieces empty.
+    Some tokenizers trim spaces from offsets, which makes such subwords empty.
     """
     starts, stops = offsets.T
     stops = np.maximum(stops, starts + 1)
@@ -419,7 +419,7 @@ def encodable(text):
 
 
 def are_readable(ids, offsets, tokenizer):
-    """Return per word, whose pieces are at `offsets`, whether one of them is known."""
+    """Return per word, with its subwords at `offsets`, whether one is known."""
     unknown = tokenizer.unk_token_id
     # SentencePiece splits off the mark of a space before an unknown word.
     nothing = [unknown, *tokenizer.convert_tokens_to_ids(["\u2581", "\u0120"])]
@@ -430,7 +430,7 @@ def are_readable(ids, offsets, tokenizer):
 
 
 def readable_types(tokens, aligner):
-    """Return per type whether the tokenizer knows a piece of it, (n_types,) bool.
+    """Return per type whether the tokenizer knows a subword of it, (n_types,) bool.
 
     A type may be readable as it is or as its text spells it. A warning is issued if
     most tokens are not readable.
@@ -448,7 +448,7 @@ def readable_types(tokens, aligner):
             f"TransformerEmbedding: {n_unreadable:,} of {tokens.n_tokens:,} tokens of "
             f"the training fold, such as {examples}, are unknown to "
             f"{type(aligner.tokenizer).__name__}: the model reads all of them as the "
-            "same piece. Check that the tokenizer belongs to the model, and that the "
+            "same subword. Check that the tokenizer belongs to the model, and that the "
             "texts are in its language and case.",
             stacklevel=2,
         )

@@ -23,7 +23,7 @@ from .._fingerprint import fingerprint_of
 from .._loaded_encoder import ModelParameterMixin
 from .._sentences import SentenceRows, distinct_sentences, distinct_texts
 from ._alignment import readable_types
-from ._forward import PIECE_MODES, ForwardPass, OutputSpec, pieces_beyond
+from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec, subwords_beyond
 from ._loaded_model import LoadedModel, LoadedPair, check_pair, portable_pair
 from ._model import ModelSpec, TransformerModel
 from ._network import network_shape, static_vectors
@@ -42,9 +42,9 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
 
     Works with any encoder, decoder or encoder-decoder model. A sentence encoder returns
     one vector per text, as `SentenceTransformer.encode` does. For any other model, and
-    with ``output="words"``, each layer has one vector per token, pooled from the pieces
-    of the word, so it can be combined with other sources of words. The model reads the
-    original texts, regardless of the tokenizer of the pipeline.
+    with ``output="words"``, each layer has one vector per token, pooled from the
+    subwords of the word, so it can be combined with other sources of words. The model
+    reads the original texts, regardless of the tokenizer of the pipeline.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         It is looked up by the token, not by the original text: for a cased model, use
         ``Tokenizer(lowercase=False)``.
     subword : {"first", "last", "mean", "max"}, default="mean"
-        How the pieces of a word are pooled.
+        How the subwords of a word are pooled.
     output : {"auto", "sentence", "words", "cls", "mean"}, default="auto"
         "words" returns one vector per token. The others return one per text: "sentence"
         as the files of a sentence encoder specify, "cls" the hidden state of the
-        classification token, and "mean" the mean over all pieces, including special
+        classification token, and "mean" the mean over all subwords, including special
         tokens. "auto" is "sentence" for a folder with modules.json, unless `layers`,
         `static` or `subword` is set, and "words" otherwise.
     prompt : str, default=None
@@ -82,9 +82,9 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         Number of dimensions of sentence vectors to keep, for models that were trained
         for it. None for that in the encoder's files, usually all.
     max_length : int, default=None
-        Maximum number of pieces, including special tokens and prompt; longer sequences
-        are processed in windows that overlap by half. None for the model's limit, with
-        "sentence" the one in the encoder's files.
+        Maximum number of subwords, including special tokens and prompt; longer
+        sequences are processed in windows that overlap by half. None for the model's
+        limit, with "sentence" the one in the encoder's files.
     truncate : bool, default=None
         Whether to truncate longer sequences instead, with a warning that counts them;
         truncated words are not known. None truncates for "sentence" only, with one
@@ -100,7 +100,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         Precision of the network. Returned vectors are float32. bfloat16 is faster on
         GPUs and on processors with instructions for it, and slower on others.
     batch_tokens : int, default=None
-        Number of pieces per batch, including padding. None for 512 on a CPU and 16384
+        Number of subwords per batch, including padding. None for 512 on a CPU and 16384
         on other devices.
 
     Attributes
@@ -116,14 +116,14 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
     dtype_ : str
         The precision of the network.
     max_length_ : int or None
-        Maximum number of pieces per window.
+        Maximum number of subwords per window.
     n_long_ : int
         Number of sequences of the training fold that exceed one window.
     fingerprint_ : str
         Digest of weights, tokenizer and options; part of the keys of the cache.
     coverage_ : dict
         Fraction of the ``"types"`` and ``"tokens"`` of the training fold that have at
-        least one known piece.
+        least one known subword.
     dims_ : dict of str to int
         Dimension of each block by its name: "sentence", "layer6", "cls6", "mean6",
         "static".
@@ -148,13 +148,13 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
 
     Notes
     -----
-    The vector of a token pools the pieces that overlap its characters in the original
+    The vector of a token pools the subwords that overlap its characters in the original
     text (``TokenSequences.texts``). Token lists have no texts, so their tokens are
     joined by spaces. Vectors of whole texts do not depend on the tokens; a text without
     tokens, such as "?!", has a vector too.
 
-    A token without a piece, such as one that a callable `tokenizer` created, is not
-    known, and its rows are zero. A word of the unknown piece only has a contextual
+    A token without a subword, such as one that a callable `tokenizer` created, is not
+    known, and its rows are zero. A word of the unknown subword only has a contextual
     vector, but is not known in the block "static" and not counted in `coverage_`; `fit`
     issues a warning if most tokens of the training fold are such words.
 
@@ -194,7 +194,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         ],
         "layers": [Integral, "array-like", StrOptions({"all"})],
         "static": ["boolean"],
-        "subword": [StrOptions(set(PIECE_MODES))],
+        "subword": [StrOptions(set(SUBWORD_MODES))],
         "output": [StrOptions(set(_OUTPUTS))],
         "prompt": [str, None],
         "prompt_name": [str, None],
@@ -452,7 +452,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         """Return the sequences of each distinct sentence, and the sentences.
 
         These are original texts if they are known and, for vectors of words, if the
-        tokenizer returns the offsets by which pieces are assigned to words.
+        tokenizer returns the offsets by which subwords are assigned to words.
         """
         words = self._spec.output == "words"
         if tokens.texts is None or (words and not self._aligner.has_offsets):
@@ -462,16 +462,16 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         )
 
     def _count_long(self, groups, sentences):
-        """Return how many sequences exceed the first window, and by how many pieces."""
+        """Return how many sequences exceed a window, and by how many subwords."""
         as_text, limit = self._spec.output != "words", self.max_length_
         with self._model.lock:
-            beyond = pieces_beyond(sentences, self._aligner, limit, as_text=as_text)
+            beyond = subwords_beyond(sentences, self._aligner, limit, as_text=as_text)
         sizes = np.array([len(sequences) for sequences in groups], dtype=np.int64)
         return int(sizes[beyond > 0].sum()), int(sizes @ beyond)
 
     def _warn_if_truncated(self, groups, sentences, n_sequences):
         """Warn if texts exceed the first window, with ``truncate=None`` only once."""
-        n_long, n_pieces = self._count_long(groups, sentences)
+        n_long, n_subwords = self._count_long(groups, sentences)
         if not n_long:
             return
         if self.truncate is None and not is_first((self.fingerprint_, "long")):
@@ -481,8 +481,8 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
             result = "as sentence-transformers does"
         warnings.warn(
             f"TransformerEmbedding: {n_long} of {n_sequences} sequences are longer "
-            f"than {self.max_length_} pieces: {n_pieces} pieces at their ends are cut "
-            f"off, {result}. Use truncate=False for windows.",
+            f"than {self.max_length_} subwords: {n_subwords} subwords at their ends "
+            f"are cut off, {result}. Use truncate=False for windows.",
             stacklevel=2,
         )
 

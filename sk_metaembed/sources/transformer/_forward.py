@@ -3,10 +3,10 @@
 Sentences that are too long for the model are processed in overlapping windows. The
 steps are:
 
-1. `Aligner.encode` splits sentences into pieces.
-2. `windows_of` divides the pieces of a sentence into windows, and chooses the window
+1. `Aligner.encode` splits sentences into subwords.
+2. `windows_of` divides the subwords of a sentence into windows, and chooses the window
    from which the vector of each word is taken: the one where it has most context.
-3. `ForwardPass` runs the network on batches of windows, and pools the pieces of each
+3. `ForwardPass` runs the network on batches of windows, and pools the subwords of each
    word or window. The vector of a text is the mean over its windows.
 """
 
@@ -20,7 +20,7 @@ from .._sentences import VectorKind, text_of
 
 _UNLIMITED = np.iinfo(np.int64).max
 _MAX_GROWTH = 11  # NFKC expands a byte of UTF-8 to at most this many
-PIECE_MODES = ("first", "last", "mean", "max")
+SUBWORD_MODES = ("first", "last", "mean", "max")
 
 
 class OutputSpec(NamedTuple):
@@ -43,14 +43,14 @@ class OutputSpec(NamedTuple):
 
     @property
     def mode(self):
-        """How the pieces of a row are pooled."""
+        """How the subwords of a row are pooled."""
         return self.subword if self.output == "words" else "mean"
 
 
 class ForwardPass:
     """Compute the vectors of sentences; the `compute` of `sentence_blocks`.
 
-    A window has at most `limit` pieces, and a batch `budget` tokens. With `truncate`,
+    A window has at most `limit` subwords, and a batch `budget` tokens. With `truncate`,
     only the first window of a sentence is used. `progress` is called with the number of
     tokens of each batch.
     """
@@ -69,9 +69,9 @@ class ForwardPass:
         """
         by_word = self.spec.output == "words"
         with self.model.lock:
-            pieces = self.aligner.encode(sentences, as_text=not by_word)
+            subwords = self.aligner.encode(sentences, as_text=not by_word)
         windows = windows_of(
-            pieces, self.aligner.special, self.limit, truncate=self.truncate
+            subwords, self.aligner.special, self.limit, truncate=self.truncate
         )
         owners = windows.sentences
         sizes = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
@@ -99,11 +99,11 @@ class ForwardPass:
         order = np.argsort(-np.diff(windows.offsets), kind="stable")
         windows, progress = windows.take(order), progress[order]
         cls = self.aligner.special.cls
-        pieces = pooled_pieces(windows, order, self.spec.output, cls)
+        subwords = pooled_subwords(windows, order, self.spec.output, cls)
 
         def forward(batch):
             start, stop = batch[0], batch[-1] + 1
-            part = pieces.part(start, stop)
+            part = subwords.part(start, stop)
             rows = part.rows if self.spec.output != "sentence" else order[start:stop]
             with self.model.lock:
                 pooled = self._pooled(windows.inputs(start, stop), part)
@@ -141,7 +141,7 @@ class ForwardPass:
             ]
         return [buffer[:n_rows] for buffer in self._buffers]
 
-    def _pooled(self, inputs, pieces):
+    def _pooled(self, inputs, subwords):
         """Return the rows of a batch, a tensor per kind of vector."""
         from ..._training._device import send
 
@@ -151,10 +151,10 @@ class ForwardPass:
         states = network.hidden_states(*inputs)
         check_dimensions(states, spec)
         device, length = states[0].device, states[0].shape[1]
-        places = send(pieces.windows * length + pieces.positions, device)
-        offsets = send(pieces.offsets, device)
+        places = send(subwords.windows * length + subwords.positions, device)
+        offsets = send(subwords.offsets, device)
         flat = [states[k].reshape(-1, spec.dim) for k in spec.layers]
-        return [pool_pieces(f, places, offsets, spec.mode) for f in flat]
+        return [pool_subwords(f, places, offsets, spec.mode) for f in flat]
 
     def _pooled_texts(self, ids, lengths, types):
         """Return the vectors that a sentence encoder pools from windows, a tensor."""
@@ -175,19 +175,19 @@ class ForwardPass:
         return values
 
 
-class PooledPieces(NamedTuple):
-    """The pieces that are pooled into rows of vectors, row by row."""
+class PooledSubwords(NamedTuple):
+    """The subwords that are pooled into rows of vectors, row by row."""
 
-    windows: np.ndarray  # the window of each piece
-    positions: np.ndarray  # the position of each piece in its window
-    offsets: np.ndarray  # pieces of a row are at offsets[i]:offsets[i + 1]
-    rows: np.ndarray  # the row that these pieces are pooled into
+    windows: np.ndarray  # the window of each subword
+    positions: np.ndarray  # the position of each subword in its window
+    offsets: np.ndarray  # subwords of a row are at offsets[i]:offsets[i + 1]
+    rows: np.ndarray  # the row that these subwords are pooled into
 
     def part(self, start, stop):
-        """Return the pieces in the windows from `start` to `stop`."""
+        """Return the subwords in the windows from `start` to `stop`."""
         begin, end = np.searchsorted(self.windows, (start, stop))
         first, last = np.searchsorted(self.offsets, (begin, end))
-        return PooledPieces(
+        return PooledSubwords(
             self.windows[begin:end] - start,
             self.positions[begin:end],
             self.offsets[first : last + 1] - begin,
@@ -195,8 +195,8 @@ class PooledPieces(NamedTuple):
         )
 
 
-def pooled_pieces(windows, rows, output, cls):
-    """Return the PooledPieces of windows.
+def pooled_subwords(windows, rows, output, cls):
+    """Return the PooledSubwords of windows.
 
     For vectors of texts, `rows` are those of the windows, (n_windows,), and `cls` is
     the index of the classification token. Words have the rows that `windows` contains.
@@ -213,7 +213,7 @@ def pooled_pieces(windows, rows, output, cls):
     where = np.repeat(np.arange(len(lengths)), sizes)
     rows = windows.words if output == "words" else rows[where]
     first = np.flatnonzero(np.diff(rows, prepend=-1))
-    return PooledPieces(where, positions, np.append(first, len(rows)), rows[first])
+    return PooledSubwords(where, positions, np.append(first, len(rows)), rows[first])
 
 
 def _window_means(vectors, owners, n_texts):
@@ -224,16 +224,16 @@ def _window_means(vectors, owners, n_texts):
     return (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
 
 
-def pool_pieces(states, places, offsets, mode):
+def pool_subwords(states, places, offsets, mode):
     """Return one vector per word in float32, (n_words, dim).
 
-    The pieces of word i are the rows ``places[offsets[i]:offsets[i + 1]]`` of `states`,
-    (n_states, dim).
+    The subwords of word i are the rows ``places[offsets[i]:offsets[i + 1]]`` of
+    `states`, (n_states, dim).
 
     >>> import torch
     >>> states = torch.tensor([[0.0], [1.0], [3.0], [5.0]])
     >>> places, offsets = torch.tensor([1, 2, 3]), torch.tensor([0, 2, 3])
-    >>> pool_pieces(states, places, offsets, "mean").ravel().tolist()
+    >>> pool_subwords(states, places, offsets, "mean").ravel().tolist()
     [2.0, 5.0]
     """
     import torch
@@ -274,8 +274,8 @@ class Windows(NamedTuple):
     ids: np.ndarray
     types: np.ndarray | None  # of the same shape; None for a tokenizer without types
     offsets: np.ndarray
-    positions: np.ndarray  # positions of the pieces whose vectors are used for words
-    words: np.ndarray  # the word of each of these pieces, of all sentences
+    positions: np.ndarray  # positions of the subwords whose vectors are used for words
+    words: np.ndarray  # the word of each of these subwords, of all sentences
     uses: np.ndarray
 
     def inputs(self, start, stop):
@@ -293,34 +293,36 @@ class Windows(NamedTuple):
         return Windows(*taken, self.positions[used], self.words[used], uses)
 
 
-def windows_of(pieces, special, limit, *, truncate=False):
-    """Return the Windows of sentences; one without pieces has none.
+def windows_of(aligned, special, limit, *, truncate=False):
+    """Return the Windows of sentences; one without subwords has none.
 
-    `limit` is the maximum number of pieces per window, special tokens and prefix
+    `limit` is the maximum number of subwords per window, special tokens and prefix
     included. With `truncate`, only the first window is returned, or the last one if the
     tokenizer cuts texts on the left.
     """
-    n_body = np.diff(pieces.offsets) - pieces.n_prefix
-    spans = window_spans(n_body, _capacities(n_body, pieces.n_prefix, special, limit))
+    n_body = np.diff(aligned.offsets) - aligned.n_prefix
+    spans = window_spans(n_body, _capacities(n_body, aligned.n_prefix, special, limit))
     if truncate:
         spans = spans.one_per_sentence(last=special.cuts_left)
-    ids, types, offsets = _with_special(pieces, spans, special)
-    owners = np.searchsorted(pieces.offsets, pieces.at, "right") - 1
-    at = pieces.at - (pieces.offsets[:-1] + pieces.n_prefix)[owners]
-    windows = best_windows(pieces.words, at, owners, spans)
+    ids, types, offsets = _with_special(aligned, spans, special)
+    owners = np.searchsorted(aligned.offsets, aligned.at, "right") - 1
+    at = aligned.at - (aligned.offsets[:-1] + aligned.n_prefix)[owners]
+    windows = best_windows(aligned.words, at, owners, spans)
     inside = (at >= spans.starts[windows]) & (at < spans.stops[windows])
     used = np.flatnonzero(inside)
     used = used[np.argsort(windows[used], kind="stable")]
-    positions = at - spans.starts[windows] + len(special.left) + pieces.n_prefix[owners]
+    positions = (
+        at - spans.starts[windows] + len(special.left) + aligned.n_prefix[owners]
+    )
     uses = offsets_of(np.bincount(windows[used], minlength=len(spans.starts)))
     return Windows(
         *(spans.sentences, ids, types, offsets),
-        *(positions[used], pieces.words[used], uses),
+        *(positions[used], aligned.words[used], uses),
     )
 
 
 def _capacities(n_body, n_prefix, special, limit):
-    """Return how many pieces fit between special tokens and prefix, per sentence."""
+    """Return how many subwords fit between special tokens and prefix, per sentence."""
     if limit is None:
         return np.maximum(n_body, 1)
     n_special = len(special.left) + len(special.right)
@@ -328,20 +330,23 @@ def _capacities(n_body, n_prefix, special, limit):
     full = np.flatnonzero((capacities < 1) & (n_body > 0))
     if len(full):
         raise ValueError(
-            f"windows of {limit} pieces have no room for text between {n_special} "
-            f"special tokens and {n_prefix[full[0]]} pieces of the prompt. Use a "
+            f"windows of {limit} subwords have no room for text between {n_special} "
+            f"special tokens and {n_prefix[full[0]]} subwords of the prompt. Use a "
             "larger max_length or a shorter prompt."
         )
     return np.maximum(capacities, 1)
 
 
-def _with_special(pieces, spans, special):
+def _with_special(aligned, spans, special):
     """Return ids and types of windows with special tokens and prefix, and offsets."""
     left, right = (
         np.array(part, dtype=np.int64).reshape(-1, 2)
         for part in (special.left, special.right)
     )
-    n_prefix, begins = pieces.n_prefix[spans.sentences], pieces.offsets[spans.sentences]
+    n_prefix, begins = (
+        aligned.n_prefix[spans.sentences],
+        aligned.offsets[spans.sentences],
+    )
     sizes = np.column_stack([n_prefix, spans.stops - spans.starts])
     starts = np.column_stack([begins, begins + n_prefix + spans.starts])
     offsets = offsets_of(sizes.sum(axis=1) + len(left) + len(right))
@@ -350,7 +355,7 @@ def _with_special(pieces, spans, special):
     own = np.ones(offsets[-1], dtype=bool)
     own[head] = own[tail] = False
     ids = np.empty(len(own), np.int64)
-    ids[own] = pieces.ids[ranges(starts.ravel(), sizes.ravel())]
+    ids[own] = aligned.ids[ranges(starts.ravel(), sizes.ravel())]
     ids[head], ids[tail] = left[:, 0], right[:, 0]
     if not special.typed:
         return ids, None, offsets
@@ -360,7 +365,7 @@ def _with_special(pieces, spans, special):
 
 
 class WindowSpans(NamedTuple):
-    """Where windows begin and end in the pieces of their sentences."""
+    """Where windows begin and end in the subwords of their sentences."""
 
     sentences: np.ndarray  # (n_windows,)
     starts: np.ndarray  # (n_windows,)
@@ -377,7 +382,7 @@ class WindowSpans(NamedTuple):
         return WindowSpans(*taken, offsets_of(counts > 0), self.strides)
 
 
-def window_spans(n_pieces, capacities):
+def window_spans(n_subwords, capacities):
     """Return the WindowSpans of sentences; windows overlap by half.
 
     The last window ends with the text and is as long as the others.
@@ -387,24 +392,24 @@ def window_spans(n_pieces, capacities):
     [[0, 0, 4], [0, 2, 6], [0, 4, 8], [0, 5, 9], [2, 0, 3]]
     """
     strides = np.maximum(1, capacities // 2)
-    beyond = np.maximum(n_pieces - capacities, 0)
-    firsts = offsets_of((n_pieces > 0) - -beyond // strides)
-    sentences = np.repeat(np.arange(len(n_pieces)), np.diff(firsts))
+    beyond = np.maximum(n_subwords - capacities, 0)
+    firsts = offsets_of((n_subwords > 0) - -beyond // strides)
+    sentences = np.repeat(np.arange(len(n_subwords)), np.diff(firsts))
     numbers = np.arange(len(sentences)) - firsts[sentences]
     starts = np.minimum(numbers * strides[sentences], beyond[sentences])
-    stops = np.minimum(starts + capacities[sentences], n_pieces[sentences])
+    stops = np.minimum(starts + capacities[sentences], n_subwords[sentences])
     return WindowSpans(sentences, starts, stops, firsts, strides)
 
 
 def best_windows(words, at, owners, spans):
-    """Return, for each piece, the window in which its word has most context.
+    """Return, for each subword, the window in which its word has most context.
 
-    Context is the number of pieces to the left or right of the word in the window,
+    Context is the number of subwords to the left or right of the word in the window,
     whichever is smaller; an end of the text does not limit it. If no window contains
-    the whole word, the window is the best one for its first piece.
+    the whole word, the window is the best one for its first subword.
 
-    `words`, `at` and `owners`, all (n_pieces,), are the word, the place in the sentence
-    and the sentence of each piece. Pieces of one word are adjacent.
+    `words`, `at` and `owners`, all (n_subwords,), are the word, the place in the
+    sentence and the sentence of each subword. Subwords of one word are adjacent.
 
     >>> spans = window_spans(np.array([9]), np.array([4]))
     >>> words = np.array([0, 1, 2, 2, 3, 4, 5, 6, 7])
@@ -426,7 +431,7 @@ def best_windows(words, at, owners, spans):
 
 
 def _best(begins, ends, owners, spans):
-    """Return the best window of each span of pieces, and its context in this window."""
+    """Return the best window of each span of subwords, and its context there."""
     first, last = spans.firsts[owners, None], spans.firsts[owners + 1, None] - 1
     # All windows but the last begin at multiples of the stride, so that at most three
     # of them, and the last one, contain the beginning of a span.
@@ -444,10 +449,10 @@ def _best(begins, ends, owners, spans):
     return tried[rows, best], context[rows, best]
 
 
-def pieces_beyond(sentences, aligner, limit, *, as_text):
-    """Return how many pieces of each sentence are beyond the first window.
+def subwords_beyond(sentences, aligner, limit, *, as_text):
+    """Return how many subwords of each sentence are beyond the first window.
 
-    Sentences with too few bytes to be long are not split into pieces. For `as_text`,
+    Sentences with too few bytes to be long are not split into aligned. For `as_text`,
     see `Aligner.encode`.
     """
     beyond = np.zeros(len(sentences), dtype=np.int64)
@@ -456,19 +461,19 @@ def pieces_beyond(sentences, aligner, limit, *, as_text):
     long = [
         i
         for i, sentence in enumerate(sentences)
-        if _most_pieces(text_of(sentence)) + aligner.overhead > limit
+        if _most_subwords(text_of(sentence)) + aligner.overhead > limit
     ]
     if not long:
         return beyond
-    pieces = aligner.encode([sentences[i] for i in long], as_text=as_text)
-    n_body = np.diff(pieces.offsets) - pieces.n_prefix
-    capacities = _capacities(n_body, pieces.n_prefix, aligner.special, limit)
+    aligned = aligner.encode([sentences[i] for i in long], as_text=as_text)
+    n_body = np.diff(aligned.offsets) - aligned.n_prefix
+    capacities = _capacities(n_body, aligned.n_prefix, aligner.special, limit)
     beyond[long] = np.maximum(0, n_body - capacities)
     return beyond
 
 
-def _most_pieces(text):
-    """Return an upper bound of the number of pieces of a text after a space."""
+def _most_subwords(text):
+    """Return an upper bound of the number of subwords of a text after a space."""
     if text.isascii():
         return len(text) + 1
     return _MAX_GROWTH * len(text.encode("utf-8", "replace")) + 1

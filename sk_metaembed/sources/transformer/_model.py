@@ -32,7 +32,7 @@ from ._model_files import (
     read_encoder,
     refuse_unsafe,
 )
-from ._network import Network, piece_limit, sentence_limit
+from ._network import Network, sentence_limit, subword_limit
 
 
 class ModelSpec(NamedTuple):
@@ -68,8 +68,8 @@ class Transformer(NetworkModel):
 
     @property
     def limit(self):
-        """Maximum number of pieces per input, None for no limit."""
-        return piece_limit(self.config, self.tokenizer)
+        """Maximum number of subwords per input, None for no limit."""
+        return subword_limit(self.config, self.tokenizer)
 
     @property
     def padding_id(self):
@@ -95,7 +95,7 @@ class Transformer(NetworkModel):
         return SentenceHead(self.modules, self.network.device)
 
     def sentence_limit(self, max_length):
-        """Return how many pieces a sentence encoder reads, None for no limit.
+        """Return how many subwords a sentence encoder reads, None for no limit.
 
         At most `max_length`; None is the maximum in its files.
         """

@@ -39,7 +39,7 @@ _FORMATS = {
     "AllenNLP": ("weights.th",),
 }
 # Input tables are padded, at most to the next multiple of 256. Real tokenizers of
-# thousands of pieces have 98 % of the rows or more.
+# thousands of subwords have 98 % of the rows or more.
 _PADDING = 256
 OPTIONS = "sentence_bert_config.json"  # of any transformer
 _OPTIONS = "sentence_*_config.json"  # in older files, with the name of its class
@@ -51,7 +51,7 @@ _TRANSFORMERS = (
     "CamemBERT",
     "XLMRoBERTa",
 )
-# Options of the transformer that change neither its vectors nor its pieces, or that
+# Options of the transformer that change neither its vectors nor its subwords, or that
 # parameters of the source decide.
 _IGNORED_MODEL_OPTIONS = {
     *("torch_dtype", "dtype", "attn_implementation", "device_map", "add_pooling_layer"),
@@ -313,7 +313,7 @@ def own_randomness():
 def check_size(tokenizer, config):
     """Raise ValueError if a tokenizer is far smaller than the model's vocabulary.
 
-    The threshold is half of the pieces, if padding cannot explain the difference.
+    The threshold is half of the subwords, if padding cannot explain the difference.
     """
     expected = getattr(config.get_text_config(), "vocab_size", None)
     actual = len(tokenizer)
@@ -321,7 +321,7 @@ def check_size(tokenizer, config):
         return
     if actual < expected / 2 and expected - actual > _PADDING:
         raise ValueError(
-            f"{type(tokenizer).__name__} has {actual:,} pieces, but the model's "
+            f"{type(tokenizer).__name__} has {actual:,} subwords, but the model's "
             f"vocabulary has {expected:,}, so this is not the model's tokenizer. Load "
             "the tokenizer that belongs to the model."
         )

@@ -1,4 +1,4 @@
-"""Network: compute hidden states from ids of pieces."""
+"""Network: compute hidden states from ids of subwords."""
 
 import inspect
 from contextlib import contextmanager, nullcontext
@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._core._arrays import gather_index
 from ._alignment import are_readable
-from ._forward import pool_pieces
+from ._forward import pool_subwords
 
 _LARGEST_LIMIT = 10**6  # tokenizers without a limit report 10**30
 _WORDS_PER_BATCH = 50_000
@@ -35,7 +35,7 @@ class Network:
         self._parameters = names = set(inspect.signature(self.body.forward).parameters)
         # A forward method without input_ids is a wrapper that passes all arguments on.
         self.takes_mask = "attention_mask" in names or "input_ids" not in names
-        self._limit = piece_limit(config)
+        self._limit = subword_limit(config)
         self._private = self._packs = private
 
     @property
@@ -44,11 +44,11 @@ class Network:
         return next(self.module.parameters()).device
 
     def table(self):
-        """Return the input table of pieces, a tensor of shape (n_pieces, dim)."""
+        """Return the input table of subwords, a tensor of shape (n_subwords, dim)."""
         table = input_table(self.module)
         if table is None:
             raise ValueError(
-                f"{type(self.module).__name__} has no input table of pieces, which "
+                f"{type(self.module).__name__} has no input table of subwords, which "
                 "static=True requires."
             )
         return table.detach()
@@ -56,9 +56,9 @@ class Network:
     def hidden_states(self, ids, lengths, types):
         """Return all hidden states of a batch, without dropout and gradients.
 
-        They are tensors (n_rows, longest, dim). `ids` and `types`, both (n_pieces,),
+        They are tensors (n_rows, longest, dim). `ids` and `types`, both (n_subwords,),
         contain the sequences one after the other, and `lengths` (n_rows,) their numbers
-        of pieces. If `types` is None, the network gets no types.
+        of subwords. If `types` is None, the network gets no types.
         """
         with self._inference():
             return self.states(ids, lengths, types)
@@ -77,7 +77,7 @@ class Network:
         if state is None or state.shape[:2] != inside.shape:
             raise ValueError(
                 f"{type(self.body).__name__} returned no hidden state with one vector "
-                "per piece, which a sentence encoder pools."
+                "per subword, which a sentence encoder pools."
             )
         return state, send(inside, self.device)
 
@@ -88,13 +88,13 @@ class Network:
         return self._checked(output, inside.shape)
 
     def _arguments(self, ids, lengths, types):
-        """Return the network's arguments, and which pieces are not padding."""
+        """Return the network's arguments, and which subwords are not padding."""
         from ..._training._device import send
 
         inside = np.arange(lengths.max()) < lengths[:, None]
         arrays = {"input_ids": np.full(inside.shape, self._pad)}
         arrays["input_ids"][inside] = ids
-        self.check_pieces(arrays["input_ids"])
+        self.check_subwords(arrays["input_ids"])
         if self.takes_mask:
             arrays["attention_mask"] = inside
         if types is not None and "token_type_ids" in self._parameters:
@@ -114,8 +114,8 @@ class Network:
         """Which rows may share a batch: "any", "alike" (equal length) or "none".
 
         It is determined once, by a trial. Some networks have no mask, or padding
-        affects the other pieces, for example through a convolution. In others, all rows
-        of a batch share a scale, as with dynamic quantization.
+        affects the other subwords, for example through a convolution. In others, all
+        rows of a batch share a scale, as with dynamic quantization.
         """
         long = self.trial_row()
         short = long[: len(long) // 3 + 1]
@@ -127,19 +127,19 @@ class Network:
             return "alike" if _first_rows_equal(alone, pair) else "none"
 
     def _trial(self, *rows):
-        """Return all hidden states of some rows of pieces."""
+        """Return all hidden states of some rows of subwords."""
         lengths = np.array([len(row) for row in rows])
         return self.states(np.concatenate(rows), lengths, None)
 
-    def trial_row(self, n_pieces=14):
-        """Return ids of pieces to try the network with, an array without padding."""
+    def trial_row(self, n_subwords=14):
+        """Return ids of subwords to try the network with, an array without padding."""
         n_ids = self.n_ids or 20
-        row = [i % n_ids for i in range(1, n_pieces + 1) if i != self._pad]
+        row = [i % n_ids for i in range(1, n_subwords + 1) if i != self._pad]
         return np.array(row)[: self._limit]
 
     @property
     def n_ids(self):
-        """Number of pieces in the input table, None without a table."""
+        """Number of subwords in the input table, None without a table."""
         table = input_table(self.module)
         return None if table is None else len(table)
 
@@ -166,7 +166,7 @@ class Network:
         with torch.inference_mode(), mode:
             yield
 
-    def check_pieces(self, ids):
+    def check_subwords(self, ids):
         """Raise ValueError if ids are beyond the input table.
 
         torch's own error names only an index, and a GPU is unusable after it.
@@ -175,7 +175,7 @@ class Network:
         highest = ids.max()
         if table is not None and highest >= len(table):
             raise ValueError(
-                f"the tokenizer returned piece {highest}, but the input table of "
+                f"the tokenizer returned subword {highest}, but the input table of "
                 f"{type(self.module).__name__} ends at {len(table) - 1}. Check that "
                 "tokenizer and model belong together."
             )
@@ -192,8 +192,8 @@ class Network:
         if odd:
             raise ValueError(
                 f"{type(self.body).__name__} returned a hidden state of shape {odd[0]} "
-                f"for {shape[0]} sequences of {shape[1]} pieces. Only models with one "
-                "vector per piece in each layer can be used."
+                f"for {shape[0]} sequences of {shape[1]} subwords. Only models with "
+                "one vector per subword in each layer can be used."
             )
         return states
 
@@ -215,8 +215,8 @@ def network_shape(config, get_network):
     return len(states), states[-1].shape[-1]
 
 
-def piece_limit(config, tokenizer=None):
-    """Return the maximum number of pieces a model accepts, None for no limit."""
+def subword_limit(config, tokenizer=None):
+    """Return the maximum number of subwords a model accepts, None for no limit."""
     text = config.get_text_config()
     positions = getattr(text, "max_position_embeddings", None)
     if positions is not None and _counts_from_padding(text):
@@ -229,19 +229,19 @@ def piece_limit(config, tokenizer=None):
 
 
 def sentence_limit(config, tokenizer, max_length):
-    """Return the maximum number of pieces of a sentence encoder, None for no limit.
+    """Return the maximum number of subwords of a sentence encoder, None for no limit.
 
     `max_length` is set by the user or in the encoder's files, and takes precedence over
     the tokenizer and the configuration, as in sentence-transformers. A table of
     position embeddings still limits the length; rotary positions do not.
     """
     if max_length is None or max_length >= _LARGEST_LIMIT:
-        return piece_limit(config, tokenizer)
+        return subword_limit(config, tokenizer)
     text = config.get_text_config()
     rotates = getattr(text, "rope_parameters", None) or getattr(
         text, "rope_theta", None
     )
-    return min(max_length, (None if rotates else piece_limit(config)) or max_length)
+    return min(max_length, (None if rotates else subword_limit(config)) or max_length)
 
 
 # RoBERTa and related models number positions from the one after the padding id.
@@ -276,7 +276,7 @@ def _first_rows_equal(alone, batch):
 
 
 def input_table(module):
-    """Return the input table of pieces, None if there is none."""
+    """Return the input table of subwords, None if there is none."""
     try:
         return getattr(module.get_input_embeddings(), "weight", None)
     except (AttributeError, NotImplementedError):
@@ -299,7 +299,7 @@ def _evaluation_mode(module):
 def static_vectors(model, aligner, words, subword):
     """Return pooled rows of the input table, (n_words, dim), and which are known.
 
-    Words without a piece, or with only the unknown piece, are not known.
+    Words without a subword, or with only the unknown subword, are not known.
     """
     table = model.network.table()
     values = np.zeros((len(words), table.shape[1]), np.float32)
@@ -310,7 +310,7 @@ def static_vectors(model, aligner, words, subword):
         rows = np.flatnonzero(are_readable(ids, offsets, model.tokenizer))
         if len(rows):
             places, offsets = gather_index(offsets, rows)
-            model.network.check_pieces(ids[places])
+            model.network.check_subwords(ids[places])
             pooled = _pooled(table, ids[places], offsets, subword)
             values[rows + start], known[rows + start] = pooled, True
     return values, known
@@ -320,5 +320,5 @@ def _pooled(table, ids, offsets, subword):
     import torch
 
     ids, offsets = (torch.from_numpy(a).to(table.device) for a in (ids, offsets))
-    pieces, places = table[ids].float(), torch.arange(len(ids), device=table.device)
-    return pool_pieces(pieces, places, offsets, subword).cpu().numpy()
+    states, places = table[ids].float(), torch.arange(len(ids), device=table.device)
+    return pool_subwords(states, places, offsets, subword).cpu().numpy()

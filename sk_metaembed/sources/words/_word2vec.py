@@ -99,26 +99,26 @@ class TokenStream:
 
 def _warn_of_tokens(path, lines):
     """Warn of a file whose lines are tokens that the splitting of texts changes."""
-    pieces = [piece for line in islice(lines, _LINES) for piece in line.split()]
+    tokens = [token for line in islice(lines, _LINES) for token in line.split()]
     changed = [
-        (piece, words)
-        for piece, words in zip(pieces, check_tokens(pieces), strict=True)
-        if words != [piece] and not _is_word(piece, words)
+        (token, words)
+        for token, words in zip(tokens, check_tokens(tokens), strict=True)
+        if words != [token] and not _is_word(token, words)
     ]
-    if len(changed) > _MOST_CHANGED * len(pieces):
-        piece, words = max(changed, key=lambda pair: len(pair[1]))
+    if len(changed) > _MOST_CHANGED * len(tokens):
+        token, words = max(changed, key=lambda pair: len(pair[1]))
         warnings.warn(
             f"{path}: the lines look like tokens with spaces between them, but are "
-            f"split as texts, into words in lower case: {piece!r} is read as {words}. "
+            f"split as texts, into words in lower case: {token!r} is read as {words}. "
             "For walks and other tokens, which are kept as they are, pass "
             "gensim.models.word2vec.LineSentence(path).",
             stacklevel=2,
         )
 
 
-def _is_word(piece, words):
-    """Return whether words are a piece of a text without punctuation and capitals."""
-    letters = piece.strip(_PUNCTUATION)
+def _is_word(token, words):
+    """Return whether words are a token without punctuation and capitals."""
+    letters = token.strip(_PUNCTUATION)
     return words == re.split("['\u2019]", letters.lower()) and not letters.isupper()
 
 

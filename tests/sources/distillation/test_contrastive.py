@@ -115,7 +115,7 @@ def test_batches_have_equally_many_rows_of_each_class_and_reach_all(monkeypatch)
 
 
 def test_texts_that_training_cuts_are_counted_in_a_warning():
-    with pytest.warns(UserWarning, match="8 of 8 texts are longer than 4 pieces"):
+    with pytest.warns(UserWarning, match="8 of 8 texts are longer than 4 subwords"):
         source(max_length=4, n_steps=1).fit(X, Y)
 
 

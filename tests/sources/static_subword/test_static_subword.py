@@ -41,21 +41,21 @@ def byte_bpe():
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    pieces = [*alphabet, "Ġf", "il", "Ġfil", "fil"]
+    subwords = [*alphabet, "Ġf", "il", "Ġfil", "fil"]
     merges = [("Ġ", "f"), ("i", "l"), ("Ġf", "il"), ("f", "il")]
-    vocabulary = {piece: i for i, piece in enumerate(pieces)}
+    vocabulary = {subword: i for i, subword in enumerate(subwords)}
     tokenizer = Tokenizer(models.BPE(vocabulary, merges))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     return tokenizer
 
 
-def quantized(n_pieces, dtype, seed=0):
+def quantized(n_subwords, dtype, seed=0):
     """Return the tensors of a model with a quantized vocabulary."""
     rng = np.random.default_rng(seed)
     return {
         "table": (20 * rng.normal(size=(7, 5))).astype(dtype),
-        "mapping": rng.integers(0, 7, n_pieces),
-        "weights": rng.random(n_pieces).astype(np.float32),
+        "mapping": rng.integers(0, 7, n_subwords),
+        "weights": rng.random(n_subwords).astype(np.float32),
     }
 
 
@@ -68,12 +68,12 @@ def quantized(n_pieces, dtype, seed=0):
         ("float32", 5, False),
     ],
 )
-@pytest.mark.filterwarnings("ignore:.* pieces and cut")
+@pytest.mark.filterwarnings("ignore:.* subwords and cut")
 def test_model2vec(tmp_path, dtype, limit, compiled):
     model2vec = pytest.importorskip("model2vec")
-    n_pieces = tiny_static.wordpiece().get_vocab_size()
-    plain = {"table": quantized(n_pieces, dtype)["table"][np.arange(n_pieces) % 7]}
-    for tensors in (plain, quantized(n_pieces, dtype)):
+    n_subwords = tiny_static.wordpiece().get_vocab_size()
+    plain = {"table": quantized(n_subwords, dtype)["table"][np.arange(n_subwords) % 7]}
+    for tensors in (plain, quantized(n_subwords, dtype)):
         config = {"normalize": True, "max_length": limit}
         tiny_static.save(tmp_path, config=config, **tensors)
         own = model2vec.StaticModel.from_pretrained(tmp_path)
@@ -87,7 +87,7 @@ def test_model2vec(tmp_path, dtype, limit, compiled):
         np.testing.assert_allclose(embed(source, TEXTS), expected, atol=tolerance)
 
 
-@pytest.mark.filterwarnings("ignore:.* pieces and cut")
+@pytest.mark.filterwarnings("ignore:.* subwords and cut")
 @pytest.mark.parametrize("normalize", [True, False])
 def test_sentence_transformers(tmp_path, normalize):
     # What its EmbeddingBag and F.normalize compute, without importing torch.
@@ -129,7 +129,7 @@ TEXT_LISTS = st.lists(
 
 
 def as_source(tokenizer, folder):
-    """Return a source of the means of pieces, and a function to compare it with."""
+    """Return a source of the means of subwords, and a function to compare it with."""
     tiny_static.save_sentence_encoder(folder, tokenizer)
     weights = load_file(folder / "0_StaticEmbedding" / "model.safetensors")
     (table,) = weights.values()
@@ -158,7 +158,7 @@ def sources(tmp_path_factory):
 
 @given(texts=TEXT_LISTS)
 @pytest.mark.parametrize("name", TOKENIZERS)
-def test_pieces_are_those_of_tokenizers(sources, name, texts):
+def test_subwords_are_those_of_tokenizers(sources, name, texts):
     sources[name](texts)
 
 
@@ -172,7 +172,7 @@ def test_other_settings_are_left_to_tokenizers(tmp_path, changed):
     as_source(own, tmp_path)(["a FILM", "film, film,"])
 
 
-def test_words_are_means_of_pieces():
+def test_words_are_means_of_subwords():
     source = StaticSubwordEmbedding(tiny_static.TinyStatic())
     block = source.fit_transform([["queens", "東", "film", "☃"], ["film"]]).blocks[0]
     assert (block.level, block.name) == ("type", "staticsubword")
@@ -185,7 +185,7 @@ def test_words_are_means_of_pieces():
     assert source.dims_ == {"staticsubword": tiny_static.DIM}
 
 
-@pytest.mark.filterwarnings("ignore:.* pieces and cut")
+@pytest.mark.filterwarnings("ignore:.* subwords and cut")
 @pytest.mark.parametrize("make", [tiny_static.wordpiece, byte_bpe])
 def test_files_with_defaults_left_out(tmp_path, make):
     # As in the files of RoBERTa, GPT-2 and MiniLM, of old versions of tokenizers.
@@ -220,8 +220,8 @@ def test_texts_lists_and_missing_rows():
 def test_texts_that_are_cut_are_counted_in_a_warning(tmp_path):
     tiny_static.save(tmp_path, config={"max_length": 9})
     source = StaticSubwordEmbedding(tmp_path, output="mean").fit(["film"])
-    long = ["film " * 10, "x" * 500]  # of pieces, of characters
-    with pytest.warns(UserWarning, match="2 of 3 texts are longer than 9 pieces and"):
+    long = ["film " * 10, "x" * 500]  # of subwords, of characters
+    with pytest.warns(UserWarning, match="2 of 3 texts are longer than 9 subwords and"):
         source.transform([*long, "film"])
     source.transform(long)  # warns once
 

@@ -123,9 +123,9 @@ def test_tables_in_bfloat16_are_read_exactly(tmp_path):
     from safetensors.torch import save_file
 
     folder = tiny_static.save(tmp_path / "m", config={"normalize": False})
-    n_pieces = tiny_static.wordpiece().get_vocab_size()
-    table = torch.randn(n_pieces, 4, generator=torch.manual_seed(0)).bfloat16()
-    weights = torch.arange(n_pieces, dtype=torch.float64)
+    n_subwords = tiny_static.wordpiece().get_vocab_size()
+    table = torch.randn(n_subwords, 4, generator=torch.manual_seed(0)).bfloat16()
+    weights = torch.arange(n_subwords, dtype=torch.float64)
     path = folder / "model.safetensors"
     save_file({"embeddings": table, "weights": weights}, path)
     row = tiny_static.wordpiece().token_to_id("film")

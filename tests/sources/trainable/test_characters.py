@@ -43,12 +43,12 @@ def data():
 
 def vectors(opened, network, words):
     tokens = TokenSequences.from_lists([[word] for word in words])
-    pieces = opened.pieces(tokens)
+    inputs = opened.inputs(tokens)
     with torch.no_grad():
         ((values, known),) = network(
-            pieces.batch(np.arange(tokens.n_types), torch.from_numpy)
+            inputs.batch(np.arange(tokens.n_types), torch.from_numpy)
         )
-    np.testing.assert_array_equal(known.numpy(), pieces.known["type"])
+    np.testing.assert_array_equal(known.numpy(), inputs.known["type"])
     return values.numpy()[tokens.codes], known.numpy()[tokens.codes]
 
 
@@ -123,7 +123,7 @@ def test_lower_case_and_long_words(warn_again):
     assert network.n_truncated_words == 1
     opened = char().prepare(tokens)
     with pytest.warns(UserWarning, match="up to 50 bytes"):
-        opened.pieces(TokenSequences.from_lists([["w" * 51]]))
+        opened.inputs(TokenSequences.from_lists([["w" * 51]]))
     result, _ = vectors(opened, opened.network().eval(), ["Word", "word"])
     assert np.abs(result[0] - result[1]).max() > 1e-3
 
@@ -170,7 +170,7 @@ def test_words_are_spelled_as_in_the_text():
     texts = ["The the THE", "Cafe\u0301 caf\u00e9", "\u039f\u03a3 \u03bf\u03c2"]
     tokens = Tokenizer().transform(texts)
     opened = TrainableCharacters().prepare(tokens)
-    assert opened.pieces(tokens).codes.tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert opened.inputs(tokens).codes.tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert not opened.unseen[[*"TheCaf\u00e9".encode()]].any()
     assert opened.unseen[0xCC]  # of a combining accent
     opened = TrainableCharacters(lowercase=True).prepare(tokens)

@@ -21,21 +21,21 @@ def net(*, learned=None, kind=DynamicMetaClassifier, **options):
 def known(spec, rows):
     """Return for each token of each row whether the table has a vector of it."""
     tokens = TokenSequences.from_lists(rows)
-    pieces = spec.pieces(tokens)
-    codes = tokens.codes if pieces.codes is None else pieces.codes
-    of_tokens = pieces.known["type"][codes]
+    inputs = spec.inputs(tokens)
+    codes = tokens.codes if inputs.codes is None else inputs.codes
+    of_tokens = inputs.known["type"][codes]
     return [of.tolist() for of in np.split(of_tokens, tokens.offsets[1:-1])]
 
 
 def looked_up(spec, network, rows):
     """Return the vector of each token of all rows, zeros where it is unknown."""
     tokens = TokenSequences.from_lists(rows)
-    pieces = spec.pieces(tokens)
-    codes = tokens.codes if pieces.codes is None else pieces.codes
-    types = np.arange(len(pieces.known["type"]))
+    inputs = spec.inputs(tokens)
+    codes = tokens.codes if inputs.codes is None else inputs.codes
+    types = np.arange(len(inputs.known["type"]))
     with torch.no_grad():
-        ((values, is_known),) = network(pieces.batch(types, torch.from_numpy))
-    np.testing.assert_array_equal(is_known.numpy(), pieces.known["type"])
+        ((values, is_known),) = network(inputs.batch(types, torch.from_numpy))
+    np.testing.assert_array_equal(is_known.numpy(), inputs.known["type"])
     return (values * is_known[:, None]).numpy()[codes]
 
 

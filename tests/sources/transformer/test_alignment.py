@@ -1,6 +1,6 @@
-"""The pieces of words, of texts and token lists, by the tokenizers of many models.
+"""The subwords of words, of texts and token lists, by the tokenizers of many models.
 
-An `Echo` in place of a network returns the id and the position of each piece.
+An `Echo` in place of a network returns the id and the position of each subword.
 """
 
 from functools import cache
@@ -67,18 +67,18 @@ def fitted(name, prefix):
     return echo(TOKENIZERS[name], prompt=prefix).fit(["the film"])
 
 
-def pieces_by_hand(tokenizer, prefix, text, spans):
-    """Return the mean id and position of the pieces of each span, one by one."""
+def subwords_by_hand(tokenizer, prefix, text, spans):
+    """Return the mean id and position of the subwords of each span, one by one."""
     text = text.encode("utf-8", "replace").decode()
     options = {"add_special_tokens": False, "return_offsets_mapping": True}
-    encoded, pieces = tokenizer(prefix + text, **options), []
+    encoded, subwords = tokenizer(prefix + text, **options), []
     for start, stop in encoded["offset_mapping"]:
         stop = max(stop, start + 1)
         stop += (prefix + text)[start:stop].isspace()
-        pieces.append((start - len(prefix), stop - len(prefix)))
+        subwords.append((start - len(prefix), stop - len(prefix)))
     rows, n_left = [], bool(tokenizer.cls_token)
     for start, stop in spans:
-        own = [i for i, (a, b) in enumerate(pieces) if 0 <= start < b and a < stop]
+        own = [i for i, (a, b) in enumerate(subwords) if 0 <= start < b and a < stop]
         parts = [(encoded["input_ids"][i], i + n_left) for i in own]
         rows.append(np.mean(parts, axis=0) if parts else np.zeros(2))
     return rows
@@ -98,7 +98,7 @@ token_lists = st.lists(words, min_size=1, max_size=5)
     st.lists(texts | mixed, min_size=1, max_size=6)
     | st.lists(token_lists, min_size=1, max_size=6)
 )
-def test_pieces_of_batches_are_those_of_a_plain_loop(name, prefix, rows):
+def test_subwords_of_batches_are_those_of_a_plain_loop(name, prefix, rows):
     source, tokenizer, expected = fitted(name, prefix), TOKENIZERS[name], []
     if not source._aligner.has_offsets:
         pytest.skip("words are split one by one")
@@ -107,7 +107,7 @@ def test_pieces_of_batches_are_those_of_a_plain_loop(name, prefix, rows):
         tokens = Tokenizer().transform(rows)
         spans = np.split(tokens.spans(), tokens.offsets[1:-1])
         for text, part in zip(rows, spans, strict=True):
-            expected += pieces_by_hand(tokenizer, prefix, text, part)
+            expected += subwords_by_hand(tokenizer, prefix, text, part)
     else:
         for row in rows:
             text, spans = "", []
@@ -115,14 +115,14 @@ def test_pieces_of_batches_are_those_of_a_plain_loop(name, prefix, rows):
                 text += " " if text and word else ""
                 spans.append((len(text), len(text) + len(word)) if word else (-1, -1))
                 text += word
-            expected += pieces_by_hand(tokenizer, prefix, text, spans)
+            expected += subwords_by_hand(tokenizer, prefix, text, spans)
     for _ in range(2):  # the second time all words are known
         block = source.transform(tokens).blocks[0]
         np.testing.assert_allclose(block.values, np.reshape(expected, (-1, 2)), 1e-5)
 
 
-def test_few_pieces_are_remembered(monkeypatch):
-    monkeypatch.setattr(f"{SPLITTER}._MOST_PIECES", 5)
+def test_few_subwords_are_remembered(monkeypatch):
+    monkeypatch.setattr(f"{SPLITTER}._MOST_SUBWORDS", 5)
     rows = [*CORPUS, "film " * 50, "x" * 100, CORPUS[0]]
     source, expected = echo(TOKENIZERS["words"]).fit(CORPUS), fitted("words", "")
     for text in rows:
@@ -185,7 +185,7 @@ MODEL_TOKENIZERS = {
 
 
 @pytest.mark.parametrize("kind", MODEL_TOKENIZERS)
-def test_words_are_what_their_pieces_decode_to(kind):
+def test_words_are_what_their_subwords_decode_to(kind):
     tokenizer = MODEL_TOKENIZERS[kind]()
     words = ["The", "kin", "a", "king", "東", "1", "b"]
     ids = tokenizer(" ".join(words))["input_ids"]
@@ -196,7 +196,7 @@ def test_words_are_what_their_pieces_decode_to(kind):
         )
         known = first.known
         assert known.tolist() == [bool(word) for word in rows[0]]
-        assert all(ids[int(i)] == piece for piece, i in first.values[known])
+        assert all(ids[int(i)] == subword for subword, i in first.values[known])
         starts, stops = first.values[known, 1], last.values[known, 1] + 1
         spans = np.stack([starts, stops], axis=1).astype(int).tolist()
         assert [tokenizer.decode(ids[a:b]).strip() for a, b in spans] == words
@@ -214,20 +214,20 @@ def test_words_are_what_their_pieces_decode_to(kind):
         whole_words,
     ],
 )
-def test_token_lists_have_the_pieces_of_separate_words(make):
+def test_token_lists_have_the_subwords_of_separate_words(make):
     tokenizer = make()
     words = ["The", "", "New York", "\u200b", "東京", "\ue000kin", "\ufdfa", "a", ""]
     block = echo(tokenizer).fit_transform([words]).blocks[0]
     encoded = tokenizer([words], is_split_into_words=True)
     owners = np.array([-1 if w is None else w for w in encoded.word_ids(0)])
-    pieces = np.column_stack([encoded["input_ids"][0], np.arange(len(owners))])
+    subwords = np.column_stack([encoded["input_ids"][0], np.arange(len(owners))])
     for i, row in enumerate(block.values):
-        own = pieces[owners == i]
+        own = subwords[owners == i]
         assert block.known[i] == (len(own) > 0)
         np.testing.assert_allclose(row, own.mean(0) if len(own) else [0, 0], 1e-5)
 
 
-def test_a_piece_may_be_of_several_words():
+def test_a_subword_may_be_of_several_words():
     """A byte-level tokenizer glues what the Tokenizer splits."""
     tokenizer = byte_level("GPT2Tokenizer")
     letters = Tokenizer(token_pattern=r"\w").transform(["a kik"])

@@ -20,10 +20,10 @@ SENTENCES = [
 
 
 HOW = {
-    "first": lambda pieces: pieces[0],
-    "last": lambda pieces: pieces[-1],
-    "mean": lambda pieces: pieces.mean(0),
-    "max": lambda pieces: pieces.max(0),
+    "first": lambda subwords: subwords[0],
+    "last": lambda subwords: subwords[-1],
+    "mean": lambda subwords: subwords.mean(0),
+    "max": lambda subwords: subwords.max(0),
 }
 
 
@@ -73,7 +73,7 @@ def test_words_are_pooled_hidden_states(pair, subword, batch_tokens):
         assert block.level == "token"
 
 
-def test_a_word_without_pieces_is_unknown_and_others_keep_their_rows(pair):
+def test_a_word_without_subwords_is_unknown_and_others_keep_their_rows(pair):
     words = ["good", "\u200b", "king"]
     block = TransformerEmbedding(pair).fit_transform([words, ["\u200b"]]).blocks[0]
     np.testing.assert_array_equal(block.known, [True, False, True, False])
@@ -92,10 +92,10 @@ def test_static_block_is_the_embedding_table(pair):
     ids = pair[1].get_vocab()
     np.testing.assert_array_equal(block.values[0], table[ids["king"]])
     np.testing.assert_array_equal(block.values[4], table[ids["good"]])
-    pieces = pair[1].tokenize("kingking")
-    assert len(pieces) > 1
+    subwords = pair[1].tokenize("kingking")
+    assert len(subwords) > 1
     np.testing.assert_allclose(
-        block.values[1], table[[ids[p] for p in pieces]].mean(0), atol=1e-6
+        block.values[1], table[[ids[p] for p in subwords]].mean(0), atol=1e-6
     )
     np.testing.assert_array_equal(block.known, [True, True, False, False, True])
 
@@ -174,7 +174,7 @@ def test_a_model_without_hidden_states(pair):
     silent = Silent(pair[0]), pair[1]
     with pytest.raises(ValueError, match="Silent returned no hidden states"):
         TransformerEmbedding(silent).fit(SENTENCES)
-    with pytest.raises(ValueError, match="Silent has no input table of pieces"):
+    with pytest.raises(ValueError, match="Silent has no input table of subwords"):
         TransformerEmbedding(silent, (), static=True).fit(SENTENCES)
 
 

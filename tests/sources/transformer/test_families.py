@@ -106,7 +106,7 @@ def test_invalid_layers_raise():
         TransformerEmbedding(narrow).fit_transform(ROWS)
     size = {"block_sizes": [1, 1], "d_model": 16, "n_head": 2, "d_head": 8}
     shrinking = network("Funnel", **size, d_inner=16), tokenizer
-    with pytest.raises(ValueError, match="one vector per piece in each layer"):
+    with pytest.raises(ValueError, match="one vector per subword in each layer"):
         TransformerEmbedding(shrinking).fit_transform(ROWS)
 
 
@@ -145,13 +145,13 @@ def test_slow_tokenizers_embed_like_fast_ones():
         np.testing.assert_allclose(a.values, b.values, atol=1e-5)
 
 
-def test_a_tokenizer_without_pieces_raises():
+def test_a_tokenizer_without_subwords_raises():
     class Mute(Slow):
         def __call__(self, text, text_pair=None, **options):
             return {"input_ids": [] if isinstance(text, str) else [[] for _ in text]}
 
     source = TransformerEmbedding((tiny_bert.network(), Mute(tiny_bert.tokenizer())))
-    with pytest.raises(ValueError, match="Mute returns no pieces for any of"):
+    with pytest.raises(ValueError, match="Mute returns no subwords for any of"):
         source.fit([["good"]])
 
 

@@ -20,7 +20,7 @@ def pair():
 
 
 def windows(pair, words, max_length):
-    """Return the states and span of each window, and the word of each piece."""
+    """Return the states and span of each window, and the word of each subword."""
     network, tokenizer = pair
     encoded = tokenizer([words], is_split_into_words=True, add_special_tokens=False)
     ids, size = encoded["input_ids"][0], max_length - 2
@@ -36,7 +36,7 @@ def windows(pair, words, max_length):
 
 
 def context(begin, end, window, n):
-    """Return the pieces next to a span, on the side of the window with fewer."""
+    """Return the subwords next to a span, on the side of the window with fewer."""
     _, start, stop = window
     if start > begin or end > stop:
         return -1
@@ -45,7 +45,7 @@ def context(begin, end, window, n):
 
 
 def from_best_window(places, parts, n, subword):
-    """Return the vector of the piece numbers `places`."""
+    """Return the vector of the subword numbers `places`."""
     begin, end = places[0], places[-1] + 1
     states, start, _ = max(parts, key=lambda part: context(begin, end, part, n))
     return HOW[subword](states[places - start + 1])
@@ -98,7 +98,7 @@ def test_truncate_warns_with_counts(pair):
     source = TransformerEmbedding(pair, max_length=7, truncate=True)
     parts, of = windows(pair, LONG, 7)
     cut = 2 * (len(of) - 5)
-    with pytest.warns(UserWarning, match=rf"2 of 3 sequences .* {cut} pieces"):
+    with pytest.warns(UserWarning, match=rf"2 of 3 sequences .* {cut} subwords"):
         block = source.fit_transform([LONG, ["good"], LONG]).blocks[0]
     last = of[4]
     np.testing.assert_array_equal(block.known[:9], np.arange(9) <= last)

@@ -32,7 +32,7 @@ PROMPTS = {"prompts": {"query": "query: ", "plot": "the plot: "}}
 
 
 def states(folder, text, family="Bert", limit=None, network=None):
-    """Return ids and last hidden states of one text, (n_pieces, dim)."""
+    """Return ids and last hidden states of one text, (n_subwords, dim)."""
     options = {} if limit is None else {"truncation": True, "max_length": limit}
     ids = tiny.tokenizer(family)(text, **options)["input_ids"]
     if network is None:
@@ -43,7 +43,7 @@ def states(folder, text, family="Bert", limit=None, network=None):
 
 
 def pooled(vectors, mode):
-    """Return the pooling of one text's pieces, as the papers define it."""
+    """Return the pooling of one text's subwords, as the papers define it."""
     places = np.arange(1, len(vectors) + 1)[:, None]
     return {
         "cls": lambda: vectors[0],
@@ -72,8 +72,8 @@ def test_each_architecture_and_pooling(tmp_path, family):
     names = block.name, block.level, source.output_
     assert names == ("sentence", "sequence", "sentence")
     for text, vector in zip(TEXTS, block.values, strict=True):
-        _, pieces = states(folder, text, family, network=network)
-        expected = np.concatenate([pooled(pieces, mode) for mode in MODES])
+        _, subwords = states(folder, text, family, network=network)
+        expected = np.concatenate([pooled(subwords, mode) for mode in MODES])
         expected /= np.linalg.norm(expected)
         np.testing.assert_allclose(vector, expected, atol=1e-5)
         alone = source.transform([text]).blocks[0].values
@@ -139,9 +139,9 @@ def test_prompts(tmp_path, options, prompt):
     assert source.prompt_ == prompt
     n_prompt = len(tiny.tokenizer("Bert")(prompt)["input_ids"]) - 1 if prompt else 0
     for text, vector in zip(TEXTS, rows, strict=True):
-        _, pieces = states(folder, prompt + text)
-        pieces = pieces[n_prompt:]
-        expected = np.concatenate([pieces.mean(0), pieces[0]])
+        _, subwords = states(folder, prompt + text)
+        subwords = subwords[n_prompt:]
+        expected = np.concatenate([subwords.mean(0), subwords[0]])
         np.testing.assert_allclose(vector, expected, atol=1e-5)
 
 
@@ -149,7 +149,7 @@ def test_long_texts_are_cut_and_counted_or_read_in_windows(tmp_path):
     folder = tiny.save(tmp_path, steps=[MEAN], options={"max_seq_length": 8})
     texts = ["good film", "the film was good " * 5]
     source = TransformerEmbedding(folder)
-    with pytest.warns(UserWarning, match="1 of 2 sequences .* 8 pieces: 14 pieces"):
+    with pytest.warns(UserWarning, match="1 of 2 sequences .* 8 subwords: 14 subwords"):
         rows = source.fit_transform(texts).blocks[0].values
     assert (source.max_length_, source.n_long_) == (8, 1)
     for text, vector in zip(texts, rows, strict=True):
@@ -158,10 +158,10 @@ def test_long_texts_are_cut_and_counted_or_read_in_windows(tmp_path):
     with warnings.catch_warnings(action="error"):
         windows = embed(folder, texts, truncate=False)
     np.testing.assert_array_equal(windows[0], rows[0])
-    pieces = tiny.tokenizer("Bert")(texts[1], add_special_tokens=False)["input_ids"]
+    subwords = tiny.tokenizer("Bert")(texts[1], add_special_tokens=False)["input_ids"]
     network, means = tiny.network("Bert"), []
-    for start in (*range(0, len(pieces) - 6, 3), len(pieces) - 6):
-        ids = torch.tensor([[2, *pieces[start : start + 6], 3]])
+    for start in (*range(0, len(subwords) - 6, 3), len(subwords) - 6):
+        ids = torch.tensor([[2, *subwords[start : start + 6], 3]])
         with torch.no_grad():
             means.append(network(input_ids=ids).last_hidden_state[0].mean(0).numpy())
     np.testing.assert_allclose(windows[1], np.mean(means, 0), atol=1e-5)
@@ -251,7 +251,7 @@ def test_unknown_modules_and_options_are_refused_by_name(
     [
         ("SparseEncoder", "vectors of the size of its vocabulary"),
         ("CrossEncoder", "scores of pairs of texts"),
-        ("MultiVectorEncoder", "one vector per piece"),
+        ("MultiVectorEncoder", "one vector per subword"),
     ],
 )
 def test_a_model_of_another_kind_is_refused_by_name(tmp_path, kind, message):
@@ -418,7 +418,7 @@ def test_random_modules_against_sentence_transformers(tmp_path):
         tiny.save(folder, family, steps, saved, options)
         model = library.SentenceTransformer(str(folder), device="cpu")
         expected = model.encode(TEXTS, **encode)
-        # Coordinates of sums over pieces are large.
+        # Coordinates of sums over subwords are large.
         scale = max(1.0, np.abs(expected).max())
         found = embed(folder, **encode)
         np.testing.assert_allclose(found, expected, atol=1e-5 * scale)

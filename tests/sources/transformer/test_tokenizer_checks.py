@@ -30,12 +30,12 @@ def test_a_folder_without_a_tokenizer(tmp_path):
 
 def test_a_tokenizer_far_smaller_than_the_vocabulary():
     model = tiny_bert.network(vocab_size=3000), tiny_bert.tokenizer()
-    message = "BertTokenizer(Fast)? has 92 pieces, but the model's vocabulary has 3,000"
+    message = "Tokenizer(Fast)? has 92 subwords, but the model's vocabulary has 3,000"
     with pytest.raises(ValueError, match=message):
         TransformerEmbedding(model).fit(SENTENCES)
 
 
-def test_words_of_the_unknown_piece_are_counted_with_a_warning():
+def test_words_of_the_unknown_subword_are_counted_with_a_warning():
     foreign = Slow(tiny_bert.bert_tokenizer([*tiny_bert.SPECIAL, "東0", "東1"]))
     source = TransformerEmbedding((tiny_bert.network(), foreign), static=True)
     message = (
