@@ -60,8 +60,10 @@ def words(**options):
     return modules.WordEmbeddings(WHITESPACE(WORDS, **options), table)
 
 
-def subwords(dtype="float32", seed=0):
+def subwords(dtype="float32", seed=0, side=None):
     tokenizer = tiny_static.wordpiece()
+    if side is not None:
+        tokenizer.enable_truncation(3, direction=side)
     table = rng(seed).normal(size=(tokenizer.get_vocab_size(), DIM))
     table = torch.tensor(table).to(getattr(torch, dtype))
     return modules.StaticEmbedding(tokenizer, table)
@@ -107,6 +109,7 @@ CASES = {
     "words, rounded": lambda f: [words().half(), pooling()],
     "words, dense": lambda f: [words(), pooling(), dense(DIM, 4), normalize()],
     "static, unit": lambda f: [subwords(), normalize()],
+    "static, cut": lambda f: [subwords(side="left")],
     "static, dense": lambda f: [subwords(), dense(DIM, 4), layer_norm(4)],
     "static, dropout": lambda f: [subwords(), modules.Dropout(0.5), normalize()],
     "static, order": lambda f: [subwords(), normalize(), dense(DIM, 3, torch.nn.ReLU)],

@@ -40,8 +40,9 @@ class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
         (PCA, Matryoshka). None for all, or for texts the ``truncate_dim`` in the files
         of a sentence encoder.
     max_length : int, None or "model", default="model"
-        Number of subwords of a text that ``output="mean"`` reads. None for all, "model"
-        for what the model's library does by default: 512 in model2vec.
+        Number of subwords of a text that ``output="mean"`` reads: its first ones, or
+        its last ones if the tokenizer of a sentence encoder truncates on the left. None
+        for all, "model" for what the model's library does by default: 512 in model2vec.
     prompt : str, default=None
         Text to prepend to each text with ``output="mean"``, such as "query: ". None for
         the prompt called `prompt_name`, or the default prompt in the encoder's files,

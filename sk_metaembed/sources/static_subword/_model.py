@@ -183,6 +183,7 @@ class StaticModel(Handle, keep=2):
         Warns of longer texts, once per process.
         """
         is_model2vec = self._paths.library == "model2vec"
+        cuts_left = self.tokenizer.cuts_left and not is_model2vec
         limit, n_characters, n_cut = max_length, None, 0
         if max_length == "model":
             limit = self._modules.max_length
@@ -202,7 +203,7 @@ class StaticModel(Handle, keep=2):
             if limit is not None:
                 is_cut = np.array(list(map(len, cut))) < list(map(len, whole))
                 n_cut += np.count_nonzero(is_cut | (np.diff(subwords.offsets) > limit))
-                subwords = subwords.cut(limit)
+                subwords = subwords.cut(limit, last=cuts_left)
             if is_model2vec:
                 subwords = self._without_unknown(subwords)
             known[part] = np.diff(subwords.offsets) > 0

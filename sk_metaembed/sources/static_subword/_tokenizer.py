@@ -40,12 +40,14 @@ class SubwordIds(NamedTuple):
         """Return only the subwords of a mask, (n_subwords,)."""
         return SubwordIds(self.ids[keep], offsets_of(keep)[self.offsets])
 
-    def cut(self, limit):
-        """Return the first `limit` subwords of each text."""
+    def cut(self, limit, *, last):
+        """Return the first `limit` subwords of each text, or the last ones."""
         lengths = np.diff(self.offsets)
         if lengths.max(initial=0) <= limit:
             return self
         position = np.arange(len(self.ids)) - np.repeat(self.offsets[:-1], lengths)
+        if last:
+            position = np.repeat(lengths, lengths) - 1 - position
         return self.selected(position < limit)
 
 
@@ -123,6 +125,8 @@ class SubwordTokenizer:
     ----------
     truncation : int or None
         The tokenizer's own limit.
+    cuts_left : bool
+        Whether it cuts texts on the left.
     n_ids : int
         One more than the largest id.
     median_length : int
@@ -142,6 +146,7 @@ class SubwordTokenizer:
             raise ValueError(f"{path} is not a readable tokenizer: {error}.") from error
         cut = self._tokenizer.truncation
         self.truncation = cut and cut["max_length"]
+        self.cuts_left = bool(cut) and cut["direction"] == "left"
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         # The file itself may lack entries, such as the model's type.
@@ -197,7 +202,7 @@ class WordTokenizer:
     """
 
     truncation = unknown = None  # texts have no limit, and unknown words no row
-    lead = ""
+    lead, cuts_left = "", False
 
     def __init__(self, path):
         content = read_json(path, dict)

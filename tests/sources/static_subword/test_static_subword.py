@@ -88,11 +88,11 @@ def test_model2vec(tmp_path, dtype, limit, compiled):
 
 
 @pytest.mark.filterwarnings("ignore:.* subwords and cut")
-@pytest.mark.parametrize("normalize", [True, False])
-def test_sentence_transformers(tmp_path, normalize):
+@pytest.mark.parametrize(("normalize", "side"), [(True, "left"), (False, "right")])
+def test_sentence_transformers(tmp_path, normalize, side):
     # What its EmbeddingBag and F.normalize compute, without importing torch.
     tokenizer = tiny_static.wordpiece()
-    tokenizer.enable_truncation(4)
+    tokenizer.enable_truncation(4, direction=side)
     folder = tiny_static.save_sentence_encoder(
         tmp_path, tokenizer, normalize=normalize, prompt="film: "
     )
@@ -102,7 +102,10 @@ def test_sentence_transformers(tmp_path, normalize):
     assert not embed(source, [None, "", " "]).any()
     assert source.transform([None, "film"]).blocks[0].known.tolist() == [False, True]
     texts = [text for text in TEXTS if text.strip()]
-    for text, row in zip(texts, embed(source, texts), strict=True):
+    vectors = embed(source, texts)
+    limited = clone(source).set_params(max_length=4)  # cuts on the same side
+    np.testing.assert_array_equal(embed(limited, texts), vectors)
+    for text, row in zip(texts, vectors, strict=True):
         text = text.encode("utf-8", "replace").decode()
         ids = tokenizer.encode("film: " + text, add_special_tokens=False).ids
         expected = table[ids].mean(axis=0)
