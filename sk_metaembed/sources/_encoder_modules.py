@@ -336,7 +336,7 @@ def unknown_module(kind, what=None):
         f"this sentence encoder has the module {kind}{what}, which is not computed "
         "here, and it is never skipped. Use sentence-transformers itself: "
         "FunctionEmbedding(model.encode, level='sequence', as_text=True). "
-        "output='words' needs no modules."
+        "If it begins with a transformer, output='words' needs no modules."
     )
 
 
