@@ -103,7 +103,7 @@ def predict(options):
     encoders = [step for step in fitted_steps(model) if isinstance(step, TableEncoder)]
     # pandas would read "007" as 7 in a file that has no other codes.
     texts = [c.name for each in encoders for c in each.columns_ if c.is_string]
-    table = read_table(options.table, options.separator, texts=[*texts, *options.id])
+    table = read_table(options.table, options.separator, texts=texts, ids=options.id)
     columns = list(model.feature_names_in_)
     if not len(table) and not table.shape[1]:  # no records, which name the columns
         table = pd.DataFrame(columns=[*dict.fromkeys([*columns, *options.id])])
@@ -170,9 +170,9 @@ def _aligned(table):
         yield "  ".join(row).rstrip()
 
 
-def _read_rows(path, separator, texts=()):
+def _read_rows(path, separator, ids=()):
     """Return the table in a file, or raise ValueError if it has no rows."""
-    table = read_table(path, separator, texts=texts)
+    table = read_table(path, separator, ids=ids)
     if not len(table):
         raise ValueError(f"{path!r} has no rows.")
     return table

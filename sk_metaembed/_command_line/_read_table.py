@@ -36,12 +36,13 @@ _LARGEST = 2.0**63  # of integers; floats beyond are amounts
 _BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
-def read_table(path, separator=None, *, texts=()):
+def read_table(path, separator=None, *, texts=(), ids=()):
     """Return the DataFrame in a file, whose suffix determines the format.
 
     `separator` is the name or the character that separates the fields of a CSV file;
     None detects it. `texts` are columns of text formats whose cells are not converted,
-    as those with codes such as "007" are not. Integers are exact, also next to missing
+    as those with codes such as "007" are not. Neither are columns of `ids`, in which
+    "NA" and "" are not missing values either. Integers are exact, also next to missing
     values.
     """
     path = Path(path).expanduser()
@@ -51,9 +52,9 @@ def read_table(path, separator=None, *, texts=()):
             f"{str(path)!r} is not a table with a known suffix: {', '.join(READERS)}. "
             "Save Excel sheets as CSV UTF-8."
         )
-    options = {} if reader is _read_parquet else {"texts": {*texts}}
+    options = {} if reader is _read_parquet else {"texts": {*texts, *ids}}
     if reader is _read_csv:
-        options["separator"] = _character(separator)
+        options |= {"ids": ids, "separator": _character(separator)}
     elif separator is not None:
         raise ValueError(f"--separator is for CSV files, not for {str(path)!r}.")
     try:
@@ -88,22 +89,26 @@ def _character(separator):
     return separator
 
 
-def _read_csv(path, texts, separator):
+def _read_csv(path, texts, ids, separator):
     if separator is None:
         with _open(path) as file:
             separator = find_separator(list(islice(file, 10 * _SAMPLE_ROWS)))
     with _open(path) as file:
         codes = _check_rows(csv_rows(file, separator), separator)
+    read = partial(
+        pd.read_csv,
+        sep=separator,
+        index_col=False,
+        skipinitialspace=True,
+        low_memory=False,
+        dtype_backend="numpy_nullable",  # integers next to missing values are exact
+    )
     with _open(path) as file:
-        return pd.read_csv(
-            file,
-            sep=separator,
-            index_col=False,
-            skipinitialspace=True,
-            low_memory=False,
-            dtype=dict.fromkeys(codes | texts, str),
-            dtype_backend="numpy_nullable",  # integers next to missing values are exact
-        )
+        table = read(file, dtype=dict.fromkeys(codes | texts, str))
+    if copied := [name for name in table if name in ids]:
+        with _open(path) as file:
+            table[copied] = read(file, usecols=copied, dtype=str, na_filter=False)
+    return table
 
 
 def _read_json(path, texts, lines=False):

@@ -98,7 +98,7 @@ def test_codes_and_identifiers_stay_as_they_are_written(suffix, tmp_path, monkey
     codes = ["007", "A1", "B2", "C3"] * 12
     y = ["01" if code == "007" else "02" for code in codes]
     table = pd.DataFrame({"code": codes, "y": y})
-    ids = ["00123", "+1", "1e5", ""] if suffix == "csv" else [123, None, 2, 4]
+    ids = ["00123", "NA", "1e5", ""] if suffix == "csv" else [123, None, 2, 4]
     new = pd.DataFrame({"key": ids, "code": ["007"] * 4}, dtype=object)
     for name, frame in (("t", table), ("new", new)):
         if suffix == "csv":
