@@ -30,10 +30,10 @@ def run_epochs(net, callbacks, train_set, valid_set, n_epochs, *, context, task)
     `context` is that of the whole fit, from `fit_task`. `task` has the estimator, and
     its training data X and y for callbacks that compute scores.
     """
-    own = net.callbacks_
+    own = net.callbacks_, net.max_epochs
     for _, callback in callbacks:
         callback.initialize()
-    net.callbacks_ = callbacks
+    net.callbacks_, net.max_epochs = callbacks, n_epochs
     net.train_split = None if valid_set is None else predefined_split(valid_set)
     try:
         net.notify("on_train_begin", X=train_set, y=None)
@@ -55,7 +55,8 @@ def run_epochs(net, callbacks, train_set, valid_set, n_epochs, *, context, task)
             raise KeyboardInterrupt
         net.notify("on_train_end", X=train_set, y=None)
     finally:
-        net.callbacks_, net.train_split = own, None
+        net.callbacks_, net.max_epochs = own
+        net.train_split = None
 
 
 def cloned_callbacks(callbacks):

@@ -45,10 +45,10 @@ def test_epochs_depend_on_the_numbers_of_batches_and_classes(n_classes, n_epochs
 
 
 class Rates(Callback):
-    """Record the learning rate of each step."""
+    """Record the number of epochs, and the learning rate of each step."""
 
     def on_train_begin(self, net, **kwargs):
-        self.rates = []
+        self.rates, self.n_epochs = [], net.max_epochs
 
     def on_batch_end(self, net, training=False, **kwargs):
         self.rates.append(net.optimizer_.param_groups[0]["lr"])
@@ -64,6 +64,14 @@ def test_the_learning_rate_falls_linearly_to_zero():
     model = DynamicMetaClassifier(**options, max_epochs=3).fit(X, y)
     expected = 0.01 * np.arange(12, 0, -1) / 12
     np.testing.assert_allclose(rates_of(model), expected)
+
+
+@pytest.mark.parametrize("max_epochs", [3, "auto"])
+def test_callbacks_read_the_number_of_epochs_from_the_net(max_epochs):
+    X, y = topics(80)
+    options = SMALL | {"max_epochs": max_epochs, "callbacks": [Rates()]}
+    net = DynamicMetaClassifier(**options).fit(X, y).net_
+    assert dict(net.callbacks_)["Rates"].n_epochs == len(net.history)
 
 
 def test_own_schedules_replace_the_linear_one():
