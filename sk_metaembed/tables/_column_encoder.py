@@ -91,6 +91,7 @@ def fit_column(
         own = ColumnFormat("duplicate", **counts)
     floats, texts, notations = read_column(cells, own)
     encoder = ColumnEncoder(name, own, notations)
+    encoder._check_zones()
     is_string = own.kind in _STRINGS
     if is_string:
         encoder.codes, encoder.code_length = find_codes(texts)
@@ -104,7 +105,6 @@ def fit_column(
         if not any({*".,"} & {*text} for text in written):
             is_whole = (floats[np.isfinite(floats)] % 1 == 0).all()
             encoder.unshown = ".," if is_whole else ","
-    encoder._check_zones()
     parts = [floats - encoder.offset]
     is_listed = own.categorical and own.n_distinct <= _MAX_ONE_HOT
     has_words = own.sentinels or (own.dates is not None and own.dates.placeholders)
@@ -339,11 +339,13 @@ def _texts(cells):
 def _notations_of_texts(cells):
     """Return the notations that texts resemble, each with its first cell.
 
-    A later number or bool is read as such a text.
+    A later number, bool or date is read as such a text.
     """
-    found = {}
-    for text in _texts(cells)[:_SAMPLE]:
-        notation = "bool" if text in ("True", "False") else "text"
+    texts, found = _texts(cells)[:_SAMPLE], {}
+    for text, of_date in zip(texts, read_dates(texts, "mdy")[1], strict=True):
+        notation = of_date.replace("year", "") or "text"
+        if text in ("True", "False"):
+            notation = "bool"
         with suppress(ValueError):
             float(text)
             notation = "number"

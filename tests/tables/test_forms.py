@@ -204,6 +204,8 @@ def test_another_form_than_in_fit_is_named(name):
         (COLORS, ["red", None]),
         (LISTS, ["a", "b"]),
         ([*map(str, DAYS.date), *["soon"] * N], DAYS[:1]),
+        ([*map(str, DAYS.date), *["soon"] * N], DAYS[-1:] + pd.Timedelta("1D")),
+        ([*DAYS, *["soon", "later"] * N], DAYS[-1:] + pd.Timedelta("1D")),
     ],
 )
 def test_forms_whose_meaning_is_known(seen, new):

@@ -111,6 +111,12 @@ def test_zones_of_unknown_offset_are_named(texts):
     np.testing.assert_array_equal(found, encoder.transform(table(pd.Series(texts))))
 
 
+def test_zones_in_columns_of_words_are_not_named():
+    texts = pd.Series(["soon", "later", "2024-08-01 10:15 IST", "2024-08-01"] * 20)
+    with warnings.catch_warnings(action="error"):
+        TableEncoder().fit(table(texts))
+
+
 @pytest.mark.parametrize("date", [datetime.datetime.max, datetime.datetime.min])
 def test_the_last_and_the_first_dates_may_have_an_offset(date):
     zones = [datetime.timezone(datetime.timedelta(hours=h)) for h in (-5, 5)]
