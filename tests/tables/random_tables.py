@@ -14,6 +14,7 @@ WORDS = np.array(
     ["bird", "engine", "wing", "damaged", "returned", "climb", "taxi", "münchen"]
     + ["东京", "Ω", "🎉"]
 )
+MISSING = ["N/A", "-", "?", "nan"]
 LONGEST = 40  # rows of most tables; some have 200
 
 
@@ -100,7 +101,7 @@ ORDINARY = {
     "units": lambda rng, n: [f"{value} GB" for value in rng.integers(1, 64, n)],
     "codes": lambda rng, n: [f"Core i{v} 2.{v}GHz" for v in rng.integers(3, 10, n)],
     "percent": lambda rng, n: [f"{value}%" for value in rng.integers(0, 100, n)],
-    "missing by name": _of("N/A", "-", "?", "nan", "12", "13"),
+    "missing by name": _of(*MISSING, "12", "13"),
     "dates": _dates,
     "dates of one day": lambda rng, n: np.repeat(np.datetime64("2020-02-29", "s"), n),
     "dates with zone": lambda rng, n: pd.Series(_dates(rng, n)).dt.tz_localize("UTC"),
@@ -168,7 +169,7 @@ def _frame(rng, case, n_rows):
     frame = pd.concat(columns, axis=1) if columns else pd.DataFrame(index=range(n_rows))
     # Keys tell nothing of other rows.
     case.is_ordinary &= any(
-        len({str(value).strip() for value in column.dropna()}) > 1
+        len({str(value).strip() for value in column.dropna()} - {*MISSING}) > 1
         for kind, column in zip(case.parts[-n_columns:], columns, strict=False)
         if kind != "keys"
     )

@@ -41,6 +41,10 @@ def table():
 
 @pytest.fixture(scope="module")
 def ways(table, tmp_path_factory):
+    """Return the table by way; few of the ways are left without the packages."""
+    missing = [n for n in ("duckdb", "openpyxl", "fastavro") if find_spec(n) is None]
+    if missing:
+        pytest.skip(f"{missing} are not installed: pip install '.[nightly]'")
     folder, files = tmp_path_factory.mktemp("tools"), {**outside_tools.FILES}
     with ExitStack() as stack, warnings.catch_warnings(action="ignore"):  # of tools
         if has_postgresql():
@@ -70,8 +74,4 @@ def test_columns(name, table, ways):
 
 
 def test_the_tools_are_there(ways):
-    """Without their packages, the comparison says little."""
-    missing = [n for n in ("duckdb", "openpyxl", "fastavro") if find_spec(n) is None]
-    if missing:
-        pytest.skip(f"{missing} are not installed: pip install '.[nightly]'")
     assert len(ways) > 150
