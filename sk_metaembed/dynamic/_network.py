@@ -63,39 +63,39 @@ class Mixer(nn.Module):
         Vectors have shape (n_tokens, dim). Weights have shape (n_tokens, n_sources);
         they are means over the dimensions. In training they are None.
         """
-        mixed, weights, index = self.mix(batch)
-        if index is None:
+        mixed, weights, row_of_token = self.mix_rows(batch)
+        if row_of_token is None:
             return mixed, weights
-        weights = None if weights is None else weights[index]
-        return embedding(index, mixed), weights
+        weights = None if weights is None else weights[row_of_token]
+        return embedding(row_of_token, mixed), weights
 
-    def mix(self, batch):
-        """Return mixed vectors, their weights, and the row of each token or None.
+    def mix_rows(self, batch):
+        """Return mixed rows, their weights, and the row of each token or None.
 
         Rows are types, or combinations of types, if all sources have vectors of types
         and weights do not depend on the context. Otherwise rows are tokens.
         """
-        sources, known, index = batch.values, batch.known, batch.index
+        sources, known, indexes = batch.values, batch.known, batch.index
         if self.standards is not None:
             triples = zip(self.standards, sources, known, strict=True)
             sources = [standard(v, k) for standard, v, k in triples]
         sources = [p(v) for p, v in zip(self.projections, sources, strict=True)]
         if self.layer_norm:
             sources = [_normalized(vectors) for vectors in sources]
-        reads_context, rows = self.attention == "context", batch.joint
-        if rows is not None and reads_context:
-            index, rows = [own[rows] for own in index], None
-        if all(own is index[0] for own in index) and not reads_context:
-            rows = index[0]
+        reads_context, row_of_token = self.attention == "context", batch.joint
+        if row_of_token is not None and reads_context:
+            indexes, row_of_token = [own[row_of_token] for own in indexes], None
+        if all(own is indexes[0] for own in indexes) and not reads_context:
+            row_of_token = indexes[0]
         else:
-            sources = [embedding(i, v) for v, i in zip(sources, index, strict=True)]
-            known = [k[i] for k, i in zip(known, index, strict=True)]
+            sources = [embedding(i, v) for v, i in zip(sources, indexes, strict=True)]
+            known = [k[i] for k, i in zip(known, indexes, strict=True)]
         known = torch.stack(known, dim=1)
-        mixed, weights = self.mix_rows(sources, known, batch.grid)
+        mixed, weights = self.weighted_sums(sources, known, batch.grid)
         mixed = torch.relu(mixed) if self.activation == "relu" else mixed
-        return mixed, weights, rows
+        return mixed, weights, row_of_token
 
-    def mix_rows(self, sources, known, grid):
+    def weighted_sums(self, sources, known, grid):
         """Return the weighted sums of rows, and the weights (n_rows, n_sources).
 
         In training, when nothing reads them, the weights are None.
@@ -117,7 +117,7 @@ class Mixer(nn.Module):
         return mixed, None if self.training else weights.mean(dim=2)
 
     def _mix_differences(self, sources, known):
-        """Return the same as `mix_rows`, computed from differences to the first source.
+        """Return the same as `weighted_sums`, by differences to the first source.
 
         A softmax does not change if the score of the first source is subtracted from
         all scores. Scores are linear, so the remaining ones are scores of differences,
@@ -299,12 +299,14 @@ class DynamicMetaNet(MixingNet):
 
     def encode(self, batch):
         """Return the sequences' vectors, (n_sequences, encoder.dim)."""
-        rows, _, index = self.mixer.mix(self.completed(batch))
-        if index is None:
+        rows, _, row_of_token = self.mixer.mix_rows(self.completed(batch))
+        if row_of_token is None:
             return self.encoder(self.dropout(rows), batch.grid)
-        if self.encoder.reads_types and TOKENS_PER_TYPE * len(rows) <= len(index):
-            return self.encoder(self.dropout(rows), batch.grid, index)
-        return self.encoder(self.dropout(embedding(index, rows)), batch.grid)
+        n_tokens = len(row_of_token)
+        if self.encoder.reads_types and TOKENS_PER_TYPE * len(rows) <= n_tokens:
+            return self.encoder(self.dropout(rows), batch.grid, row_of_token)
+        tokens = embedding(row_of_token, rows)
+        return self.encoder(self.dropout(tokens), batch.grid)
 
     def forward(self, batch):
         """Return the outputs, float32 (n_rows, n_outputs)."""
