@@ -64,6 +64,7 @@ class LinearModel:
     """
 
     def __init__(self, X, codes, weights, rows, target):
+        # The rows, and n-grams of up to one, two and three words.
         self._n_rows = len(rows)
         data = _Rows(X, codes, weights, rows, target)
         self._standards = data.standards
@@ -76,11 +77,12 @@ class LinearModel:
             longest._replace(keys=longest.keys[:i], idf=longest.idf[:size])
             for i, size in enumerate(sizes)
         ]
+
+        # The length of n-grams, their share beside the vectors and the penalty are
+        # chosen together. The length does not matter if the share is 0.
         chosen = tokens[data.chosen]
         features = [_products(ngram_weights(chosen, each)) for each in ngrams]
         products = [data.products, *features]
-        # Pairs of a length of n-grams and their share; the length does not matter if
-        # the share is 0.
         shares = _WORD_SHARES if data.standards else (1,)
         choices = [(i, share) for share in shares for i in range(len(ngrams))]
         choices = [(i, share) for i, share in choices if share > 0 or i == 0]
@@ -93,12 +95,14 @@ class LinearModel:
         ]
         place = int(np.argmax([each.r2 for each in tried]))
         best, (i, share) = tried[place], choices[place]
-        self._words, parts = ngrams[i], [data.vectors, ngram_weights(tokens, ngrams[i])]
         self.r2, self.r2_of_vectors = best.r2, tried[0].r2 if data.standards else 0.0
-        self._r2_of_copies = self.r2_of_vectors if data.standards else self.r2
+        self._r2_with_copies = self.r2_of_vectors if data.standards else self.r2
         if len(vectors) < len(data.chosen):  # there are copies
             own = data.products if data.standards else products[1 + i]
-            self._r2_of_copies = data.r2_of_copies(own)
+            self._r2_with_copies = data.r2_with_copies(own)
+
+        # The fit on all rows, scaled to minimize the log loss.
+        self._words, parts = ngrams[i], [data.vectors, ngram_weights(tokens, ngrams[i])]
         columns, weights, n_rows = data.columns, data.weights, len(data.columns)
         means = weights @ columns
         offset, scale = calibration(best.decisions, *targets, means, n_rows, target)
@@ -113,7 +117,7 @@ class LinearModel:
 
     def weight_decay(self, target):
         """Return the weight decay for a network of the target."""
-        return _weight_decay(self._r2_of_copies, self._n_rows, target)
+        return _weight_decay(self._r2_with_copies, self._n_rows, target)
 
     def share(self, target):
         """Return the share of this model in the sum with the outputs of a network.
@@ -123,7 +127,7 @@ class LinearModel:
         """
         if not self._standards:
             return _SHARE_OF_NGRAMS
-        noise = _noise(max(self.r2, self._r2_of_copies)) ** 2
+        noise = _noise(max(self.r2, self._r2_with_copies)) ** 2
         noise *= min(target.n_outputs / MANY_OUTPUTS, 1)
         words = max(self.r2, 0) - max(self.r2_of_vectors, 0)
         # A small R2 is chance: a ratio to it would be arbitrary.
@@ -148,7 +152,7 @@ def weight_decay_alone(X, codes, weights, rows, target):
     if not tokens_and_blocks(X)[1]:
         return LinearModel(X, codes, weights, rows, target).weight_decay(target)
     data = _Rows(X, codes, weights, rows, target)
-    return _weight_decay(data.r2_of_copies(data.products), len(rows), target)
+    return _weight_decay(data.r2_with_copies(data.products), len(rows), target)
 
 
 def _weight_decay(r2, n_rows, target):
@@ -156,7 +160,10 @@ def _weight_decay(r2, n_rows, target):
 
 
 class _Rows:
-    """Rows of a fit: their mean vectors, and those that choose the penalty."""
+    """The rows of a fit: their targets, weights, tokens and mean vectors.
+
+    `chosen` are at most `MAX_ROWS` of them, by which the penalty is chosen.
+    """
 
     def __init__(self, X, codes, weights, rows, target):
         rows = _subsample(rows, min(MAX_ROWS_OF_FIT, _MAX_NUMBERS // target.n_outputs))
@@ -177,8 +184,8 @@ class _Rows:
         weights = self.weights[self.chosen]
         self.chosen_targets = self.columns[self.chosen], weights / weights.sum()
 
-    def r2_of_copies(self, products):
-        """Return the R2 of rows with given products; copies are left out one by one."""
+    def r2_with_copies(self, products):
+        """Return the leave-one-out R2 of rows with these products, copies kept."""
         return leave_one_out(products, *self.chosen_targets, _PENALTIES).r2
 
 
