@@ -196,7 +196,7 @@ def train(net, train_set, valid_set, *, n_epochs, seed, context, task, **options
             net.initialize()
         net.module_.mixer.set_standards(train_set)
         if len(train_set) < len(train_set.data):
-            _keep_trained_vectors(net.module_, train_set)
+            _zero_untrained_vectors(net.module_, train_set)
         callbacks = _callbacks(net.callbacks_, **options)
         sets = train_set, valid_set
         run_epochs(net, callbacks, *sets, n_epochs, context=context, task=task)
@@ -304,12 +304,12 @@ class HeldOutScore(Callback):
         net.history.record(self.name, self.score(self.parts_))
 
 
-def _keep_trained_vectors(module, train_set):
+def _zero_untrained_vectors(module, train_set):
     """Zero the vectors of tokens that occur only in rows that are not trained on."""
     inputs = train_set.data.type_inputs(train_set.rows)
     for network, own in zip(module.trained, inputs, strict=True):
-        if hasattr(network, "keep"):
-            network.keep(own)
+        if hasattr(network, "zero_others"):
+            network.zero_others(own)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ class TokenNetwork(nn.Module):
         self.vectors = nn.Embedding(n_rows, dim)
         nn.init.normal_(self.vectors.weight, std=1.0)
 
-    def keep(self, batch):
+    def zero_others(self, batch):
         """Set all vectors to 0 but those of a `TokenBatch`."""
         used = torch.zeros(len(self.vectors.weight), 1)
         used[batch.rows[batch.known]] = 1
