@@ -444,8 +444,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             # A linear model is fitted first: it is added to the outputs of the network,
             # and the weight decay of the network depends on how much it explains of y.
             with fit_task(self, X, y, n_epochs) as context:
-                linear = self._fit_linear_model(*data, train_set.rows)
-                self._linear_model, self.linear_share_, weight_decay = linear
+                self._linear_model, self.linear_share_, weight_decay = (
+                    self._fit_linear_model(*data, train_set.rows)
+                )
                 modules, network, criterion = self._torch_modules()
                 net = make_net(
                     modules,
@@ -461,7 +462,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                     optimizer__weight_decay=weight_decay,
                     verbose=self.verbose,
                 )
-                has_part = valid_set is not None
+                holds_out = valid_set is not None
                 train(
                     net,
                     train_set,
@@ -470,9 +471,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                     seed=seed,
                     context=context,
                     task={"estimator": self, "X": X, "y": y},
-                    score=self._held_out_score(valid_set) if has_part else None,
-                    monitor=self._monitor() if has_part else None,
-                    n_steps=None if has_part else n_epochs * n_batches,
+                    score=self._held_out_score(valid_set) if holds_out else None,
+                    monitor=self._monitor() if holds_out else None,
+                    n_steps=None if holds_out else n_epochs * n_batches,
                     train_options=train_options,
                 )
                 self.net_, self.history_ = net, net.history
