@@ -263,7 +263,7 @@ def ranges(starts, lengths):
 
 def gather_spans(buffer, starts, ends, separator):
     """Return the bytes of spans, each followed by a separator, and their offsets."""
-    offsets = np.concatenate([[0], np.cumsum(ends - starts + 1)])
+    offsets = offsets_of(ends - starts + 1)
     gathered = np.empty(offsets[-1], dtype=buffer.dtype)
     # In chunks, because the position of each byte takes 8 bytes.
     marks = np.searchsorted(offsets, np.arange(0, offsets[-1], _SPANS))

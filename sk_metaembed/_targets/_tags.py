@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core._arrays import gather_index
+from .._core._arrays import gather_index, offsets_of
 from .._core._sample_weights import relative_weights
 from ..sequences import TokenSequences
 from ..sequences._api import (
@@ -85,7 +85,7 @@ def weighted_span_f1(right, predicted, weights, lengths, classes, scheme):
     It is not defined, None, without true spans of positive weight. `right` and
     `predicted` are the tags of tokens as row numbers of `classes`.
     """
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    offsets = offsets_of(lengths)
     sums, spans = [], []
     for codes in (right, predicted):
         marked = tags_to_spans(TokenSequences(classes, codes, offsets), scheme)

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from .._core._arrays import gather_index, standardization
+from .._core._arrays import gather_index, offsets_of, standardization
 from .._training._device import fits, send
 from ..sequences import SequencePairs
 from ..sequences._api import LEVELS
@@ -138,7 +138,7 @@ class Grid:
     def steps(self):
         """The `Steps` of all sequences, in parts where their lengths differ much."""
         cuts = grid_parts(self._lengths)
-        firsts = np.append(0, np.cumsum(self._lengths))
+        firsts = offsets_of(self._lengths)
         return [
             Steps.of(self._lengths[start:stop], int(firsts[start]), self._send)
             for start, stop in zip(cuts[:-1], cuts[1:], strict=True)
@@ -333,7 +333,10 @@ class SequenceData:
                 read, joint = positions[first], self.send(index)
 
         def places(level, codes=self.codes):
-            """Return the rows of a level in this batch, and the row of each token."""
+            """Return the rows of a level in this batch, on the host and the device.
+
+            Also, on the device, the place of each token among them.
+            """
             # Trainable sources may have types and codes of their own.
             key = level, id(codes) if level == "type" else None
             if key not in made:

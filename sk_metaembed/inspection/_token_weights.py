@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from .._core._arrays import offsets_of
 from .._core._errors import NamedErrorsMixin
 from .._pipelines import find_step
 from ..sequences import TokenSequences
@@ -281,7 +282,7 @@ def _to_tokens(frame, n_texts):
         )
     types, codes = np.unique(frame["token"].to_numpy(dtype=object), return_inverse=True)
     lengths = np.bincount(frame["sequence"].to_numpy(), minlength=n_texts)
-    return TokenSequences(types, codes, np.concatenate([[0], np.cumsum(lengths)]))
+    return TokenSequences(types, codes, offsets_of(lengths))
 
 
 def _symbol(number):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, vstack
 
+from .._core._arrays import offsets_of
 from ._split import look_up, prepare_texts
 from ._text_spans import locate_words
 from ._token_sequences import TokenSequences
@@ -158,7 +159,7 @@ def characters_of(words):
     types = np.fromiter(map(chr, used.tolist()), object, len(used))
     codes = np.searchsorted(used, points).astype(np.int32)
     lengths = np.fromiter(map(len, padded), np.int64, len(padded))
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    offsets = offsets_of(lengths)
     return TokenSequences._from_unchecked(types, codes, offsets), owners
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_scalar
 
+from ..._core._arrays import offsets_of
 from ..._core._errors import prefix_errors
 from ..._core._typing import StrPath, SupportsTransform, Texts
 from ...sequences import EmbeddedSequences, TokenSequences
@@ -183,7 +184,7 @@ class RunningMeans:
 def group_sums(codes, values, n_groups):
     """Return the float64 sum of each group's rows in order, (n_groups, dim)."""
     order = np.argsort(codes, kind="stable")
-    ends = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=n_groups))])
+    ends = offsets_of(np.bincount(codes, minlength=n_groups))
     ones = np.ones(len(codes))
     return csr_array((ones, order, ends), (n_groups, len(codes))) @ values.astype(
         np.float64

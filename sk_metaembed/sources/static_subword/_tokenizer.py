@@ -100,7 +100,7 @@ class DistinctWordSplitter:
             counts[whole] = 1
             lists += self._read([texts[i] for i in whole])
         by_word = SubwordIds.of_lists(lists).take(codes)
-        bounds = np.concatenate([[0], np.cumsum(counts)])
+        bounds = offsets_of(counts)
         return SubwordIds(by_word.ids, by_word.offsets[bounds])
 
     def _split(self, words):
