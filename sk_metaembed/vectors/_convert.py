@@ -289,6 +289,7 @@ def holds_vectors(folder):
 
 
 def _detect_sample(path, sample, is_whole):
+    """Return the `Format` of a file that begins with a sample, or is it."""
     if not sample.strip():
         raise ValueError(f"{path}: the file is empty; it contains no words.")
     if _PICKLE.match(sample):
@@ -300,13 +301,13 @@ def _detect_sample(path, sample, is_whole):
     after_first = skip + len(first) + len(newline)
     floret = _FLORET.fullmatch(first)
     if floret:
-        return Format("floret", int(floret[1]), None, after_first)
+        return Format("floret", int(floret[1]), start=after_first)
     header = _HEADER.fullmatch(first)
     lines = (rest if header else sample[skip:]).split(b"\n", 51)
     lines = lines[:50] if is_whole or len(lines) > 50 else lines[:-1]  # it may be cut
     lines = [line for line in lines if line.strip()]
     if header:
-        return _with_header(path, header, rest, after_first, lines)
+        return _format_with_header(path, header, rest, after_first, lines)
     if b"\0" in sample:
         lines = []
     dim, has_tabs = _tab_dim(lines), True
@@ -319,7 +320,7 @@ def _detect_sample(path, sample, is_whole):
             f"{_hint(sample)}{_SUPPORTED}"
         )
     _check_words(path, lines)
-    return Format("text", dim, None, skip, 0, has_tabs)
+    return Format("text", dim, start=skip, has_tabs=has_tabs)
 
 
 def _saved_files(path):
@@ -328,7 +329,7 @@ def _saved_files(path):
     return (path, *sorted(glob.glob(glob.escape(path) + ".*.np[yz]")))
 
 
-def _with_header(path, header, rest, start, lines):
+def _format_with_header(path, header, rest, start, lines):
     """Return the format of a file whose first line has two numbers."""
     n_rows, dim = int(header[1]), int(header[2])
     if n_rows == 0:
@@ -337,10 +338,11 @@ def _with_header(path, header, rest, start, lines):
     # Float32 values without control characters can look like text in a short sample.
     is_utf8 = row.decode(errors="ignore").encode() == row
     has_no_control = not _CONTROL.search(rest[: 4 * dim + 512])
+    stated = {"dim": dim, "n_rows": n_rows, "start": start, "header_lines": 1}
     if _trailing_numbers(row) < dim and not (is_utf8 and has_no_control):
-        return Format("binary", dim, n_rows, start, 1)
+        return Format("binary", **stated)
     _check_stated_dim(path, dim, lines)
-    return Format("text", dim, n_rows, start, 1, _tab_dim(lines) == dim)
+    return Format("text", **stated, has_tabs=_tab_dim(lines) == dim)
 
 
 def _tab_dim(lines):
@@ -395,6 +397,7 @@ def _check_stated_dim(path, dim, lines):
 
 
 def _trailing_numbers(line):
+    """Return how many fields at the end of a line are numbers."""
     count = 0
     for field in reversed(line.split()):
         try:
