@@ -152,13 +152,13 @@ def token_features(tokens):
     """
     used = tokens.types[tokens.type_counts() > 0]
     longest, is_small = tokens.lengths.max(initial=0), _is_alphabet_small(tokens)
-    is_feature = {
+    are_used = {
         "words": len(used) > 0,
         "chars": any(len(word) > 1 for word in used),
         "ngrams": is_small and longest > _MAX_WORDS,
         "positions": is_small and longest > 1,
     }
-    return [name for name, is_one in is_feature.items() if is_one]
+    return [name for name, is_used in are_used.items() if is_used]
 
 
 def _is_alphabet_small(tokens):

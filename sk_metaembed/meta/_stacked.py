@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,6 +40,7 @@ from ..sequences._api import equal_rows, tokens_of
 from ._ngram_features import token_features
 from ._stacked_models import (
     VIEWS,
+    Member,
     StackRows,
     fit_models,
     scale_vectors,
@@ -51,15 +52,6 @@ Input = EmbeddedSequences | TokenSequences | SequencePairs
 _CONCAT = "concat"
 _OF_TOKENS = "words", "chars", "ngrams", "positions"
 _SWITCH = {_CONCAT: "concat", **dict.fromkeys(_OF_TOKENS, "tfidf")}
-
-
-class UnfittedModel(NamedTuple):
-    """A model of a stack that is not fitted yet."""
-
-    name: str
-    estimator: Any  # None is a linear model whose penalty is chosen
-    views: tuple[str, ...]  # of its rows, from which the best is chosen
-    default: float  # weight, relative to those of the others
 
 
 class _BaseStacked(
@@ -308,7 +300,7 @@ class _BaseStacked(
         return training.kept, decisions + target.center
 
     def _members(self, rows):
-        """Return one `UnfittedModel` per model."""
+        """Return the `Member` of each model of the stack."""
         views = ("row", "dimension") if self.estimator is None else ("given",)
         # Only the concatenation counts by default, or the only source, or several
         # sources without concatenation; without sources, all models do, those of the
@@ -316,16 +308,16 @@ class _BaseStacked(
         has_sources = len(self.dims_in_) > 0
         has_concat = self.concat and len(self.dims_in_) > 1
         source = self.estimator, views, float(not has_concat)
-        members = [UnfittedModel(name, *source) for name in self.dims_in_]
+        members = [Member(name, *source) for name in self.dims_in_]
         if has_concat:
-            members.append(UnfittedModel(_CONCAT, self.estimator, views, 1.0))
+            members.append(Member(_CONCAT, self.estimator, views, 1.0))
         if self.tfidf:
             for name in token_features(tokens_of(rows.sequences)):
                 default = 0.0 if has_sources else 1 / (1 + VIEWS[name].of_order)
-                members.append(UnfittedModel(name, None, (name,), default))
+                members.append(Member(name, None, (name,), default))
         for name, model in self.models or ():
             view = "tokens" if reads_texts(model) else "sequences"
-            members.append(UnfittedModel(name, model, (view,), float(not has_sources)))
+            members.append(Member(name, model, (view,), float(not has_sources)))
         for name, count in Counter(member.name for member in members).items():
             if count > 1:
                 switch = f", or set {_SWITCH[name]}=False" if name in _SWITCH else ""
@@ -438,7 +430,7 @@ class _BaseStacked(
 
     # Models that read tokens are not functions of the vectors.
     @available_if(
-        lambda self: all(VIEWS[f].reads == "vectors" for f in self._views.values())
+        lambda self: {VIEWS[view].reads for view in self._views.values()} == {"vectors"}
     )
     def pool_with_weights(
         self, X: EmbeddedSequences

@@ -115,8 +115,17 @@ def scale_vectors(values, view, of_pairs):
     return np.hstack([features, cosines[:, None]])
 
 
-class FittedModel(NamedTuple):
-    """A model of a stack."""
+class Member(NamedTuple):
+    """A model of a stack, before its fit."""
+
+    name: str
+    estimator: Any  # None is a linear model whose penalty is chosen
+    views: tuple[str, ...]  # of its rows, from which the best is chosen
+    default: float  # weight, relative to those of the others
+
+
+class FittedMember(NamedTuple):
+    """A model of a stack, after its fit."""
 
     view: str  # of the rows, which it reads
     model: Any  # fitted on all rows; or a list of one per fold, fitted without its rows
@@ -125,7 +134,7 @@ class FittedModel(NamedTuple):
 
 
 def fit_models(members, rows, target, folds, sample_weight, n_jobs):
-    """Return the `FittedModel` of each `UnfittedModel`."""
+    """Return the `FittedMember` of each `Member`."""
     shared, fitted = (target, folds, sample_weight), {}
     with one_blas_thread():
         # Products of matrices release the GIL, so that linear models need no copies.
@@ -145,51 +154,51 @@ def fit_models(members, rows, target, folds, sample_weight, n_jobs):
 
 
 def _fit_member(member, inputs, target, folds, sample_weight):
-    """Return the `FittedModel` of a model; errors of a user's estimator are named.
+    """Return the `FittedMember` of a `Member`; errors of a user's estimator are named.
 
     `inputs` are what it reads of the training rows, by view. Later views are used only
     if they are clearly better.
     """
-    rows = target, folds, sample_weight
+    shared = target, folds, sample_weight
     with (
         config_context(
             assume_finite=True,  # checks take half the time of a fit on few rows
             skip_parameter_validation=True,
         ),
-        one_blas_thread(),
+        one_blas_thread(),  # in a worker process, `fit_models` has not set it
     ):
         if member.estimator is None:
-            return _fit_best_view(inputs, *rows)
-        ((name, X),) = inputs.items()
+            return _fit_best_view(inputs, *shared)
+        ((view, X),) = inputs.items()
         with errors_of_model(f"model {member.name!r}", member.estimator):
-            if not VIEWS[name].per_fold:
-                return FittedModel(name, *_fit_given(member.estimator, X, *rows))
-            with _explained_errors(member.estimator, name):
-                return FittedModel(name, *fit_on_folds(member.estimator, X, *rows))
+            if not VIEWS[view].per_fold:
+                return FittedMember(view, *_fit_given(member.estimator, X, *shared))
+            with _explained_errors(member.estimator, view):
+                return FittedMember(view, *fit_on_folds(member.estimator, X, *shared))
 
 
 def _fit_best_view(inputs, target, folds, sample_weight):
-    """Return the `FittedModel` of a linear model, whose penalty is chosen."""
+    """Return the `FittedMember` of a linear model, whose penalty is chosen."""
     from sklearn.pipeline import Pipeline  # slow to import
     from sklearn.preprocessing import StandardScaler
 
     best, least = None, None
-    for name, X in inputs.items():
-        view, features = VIEWS[name], None
-        if view.per_dimension:
+    for view, X in inputs.items():
+        settings, features = VIEWS[view], None
+        if settings.per_dimension:
             if len(X) < X.shape[1]:
                 continue
             features = StandardScaler().set_output(transform="default")
             X = features.fit_transform(without_noise(X))
-        elif view.features is not None:
-            features = view.features()
+        elif settings.features is not None:
+            features = settings.features()
             X = features.rows(X, learns=True)
-        fit = fit_linear(X, target, folds, sample_weight, view.per_dimension)
+        fit = fit_linear(X, target, folds, sample_weight, settings.per_dimension)
         if best is None or is_clearly_less(fit.row_losses, least):
             model = fit.model
             if features is not None:
                 model = Pipeline([("features", features), ("model", model)])
-            best, least = FittedModel(name, model, fit.decisions), fit.row_losses
+            best, least = FittedMember(view, model, fit.decisions), fit.row_losses
     return best
 
 
