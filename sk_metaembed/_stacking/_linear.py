@@ -136,13 +136,13 @@ def _problems(X, target, folds, sample_weight, by_rows):
 def _penalties(target, factor):
     """Return the penalties to choose from, from strong to weak."""
     has_few_rows = np.count_nonzero(target.is_common) < _FEW_ROWS
-    strengths = _INVERSE_PENALTIES[1:2] if has_few_rows else _INVERSE_PENALTIES
+    inverses = _INVERSE_PENALTIES[1:2] if has_few_rows else _INVERSE_PENALTIES
     has_rows = target.columns[target.is_common].any(axis=0)
     if target.has_column_per_class and np.count_nonzero(has_rows) == 2:
-        # Two columns w/2 and -w/2 replace one column w and have half its penalty, so C
-        # is halved.
-        strengths = [strength / 2 for strength in strengths]
-    return [factor / strength for strength in strengths]
+        # Two columns w/2 and -w/2 replace one column w and have half its penalty, so
+        # the inverse is halved.
+        inverses = [inverse / 2 for inverse in inverses]
+    return [factor / inverse for inverse in inverses]
 
 
 def _estimator(target, penalty, coef, intercept):

@@ -108,15 +108,16 @@ class WeightedSumMixin:
         # Scores do not count the weights of classes.
         return TrainingRows(kept, target, weights, sample_weight, groups, cv)
 
-    def _learn_weights(self, rows, models, decisions, defaults, are_shrunk):
+    def _learn_weights(self, training, models, decisions, defaults, are_shrunk):
         """Set the models by name, their weights and scores; see `fit_weights`."""
-        compared = compared_rows(rows.target, rows.folds, rows.sample_weight)
-        weights = fit_weights(decisions, rows.target, *compared, defaults, are_shrunk)
+        target = training.target
+        compared = compared_rows(target, training.folds, training.sample_weight)
+        weights = fit_weights(decisions, target, *compared, defaults, are_shrunk)
         self.estimators_ = models
         self.weights_ = dict(zip(models, weights.tolist(), strict=True))
-        scores = map(rows.score, decisions)
+        scores = map(training.score, decisions)
         self.scores_ = dict(zip(models, scores, strict=True))
-        self._target = copy.copy(rows.target)
+        self._target = copy.copy(target)
         self._target.y = self._target.columns = self._target.is_common = None
 
 

@@ -199,10 +199,11 @@ class _TableModel(
     def _fit_learners(self, learners, X, training, rng):
         """Yield the models and decision values of learners, fitted in parallel."""
         is_single = self.n_jobs is not None or X.size < _FEWEST_CELLS
-        rows = X, training.target, training.folds, training.sample_weight
+        shared = X, training.target, training.folds, training.sample_weight
         if is_single:
-            learners = map(_controller(len(sys.modules)).wrap(**_ONE_THREAD), learners)
-        calls = [delayed(fit)(*rows, int(rng.randint(2**31 - 1))) for fit in learners]
+            controller = _thread_controller(len(sys.modules))
+            learners = map(controller.wrap(**_ONE_THREAD), learners)
+        calls = [delayed(fit)(*shared, int(rng.randint(2**31 - 1))) for fit in learners]
         parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
         shown = {"total": len(calls), "desc": "learners", "disable": not self.verbose}
         with one_blas_thread() if is_single else nullcontext():
@@ -225,7 +226,7 @@ class _TableModel(
         total = np.zeros((len(X), self._target.n_columns))
         if not len(X):
             return total
-        controller = _controller(len(sys.modules))
+        controller = _thread_controller(len(sys.modules))
         is_single = X.size < _FEWEST_CELLS
         with controller.limit(**_ONE_THREAD) if is_single else nullcontext():
             for name, models in self.estimators_.items():
@@ -397,9 +398,10 @@ def _warn_of_copies(copies):
 
 
 @lru_cache(maxsize=1)
-def _controller(n_modules):
-    """Return the controller of the loaded libraries; finding these is slow.
+def _thread_controller(n_modules):
+    """Return the controller of the threads of all loaded libraries.
 
-    A learner may have loaded another library since there were `n_modules`.
+    Finding the libraries is slow, so it is done again only if there are more imported
+    modules: a learner may have loaded another library.
     """
     return ThreadpoolController()
