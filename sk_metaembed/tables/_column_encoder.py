@@ -85,19 +85,22 @@ def fit_column(
 
     Returns the `ColumnEncoder` and the features, float32 (n_rows, n_features).
     """
-    own = choose_column_format(cells, name)
+    column_format = choose_column_format(cells, name)
     if is_duplicate:
-        counts = {"n_distinct": own.n_distinct, "n_missing": own.n_missing}
-        own = ColumnFormat("duplicate", **counts)
-    floats, texts, notations = read_column(cells, own)
-    encoder = ColumnEncoder(name, own, notations)
+        n_distinct, n_missing = column_format.n_distinct, column_format.n_missing
+        column_format = ColumnFormat(
+            "duplicate", n_distinct=n_distinct, n_missing=n_missing
+        )
+    kind = column_format.kind
+    floats, texts, notations = read_column(cells, column_format)
+    encoder = ColumnEncoder(name, column_format, notations)
     encoder._check_zones()
-    is_string = own.kind in _STRINGS
+    is_string = kind in _STRINGS
     if is_string:
         encoder.codes, encoder.code_length = find_codes(texts)
-        if cells.notation == "text" and own.kind != "list":
+        if cells.notation == "text" and kind != "list":
             encoder.notations = _notations_of_texts(cells) | notations
-    if own.numbers is not None:
+    if column_format.numbers is not None:
         encoder.offset = offset(floats)
         written = _texts(cells)
         if written:
@@ -106,15 +109,20 @@ def fit_column(
             is_whole = (floats[np.isfinite(floats)] % 1 == 0).all()
             encoder.unshown = ".," if is_whole else ","
     parts = [floats - encoder.offset]
-    is_listed = own.categorical and own.n_distinct <= _MAX_ONE_HOT
-    has_words = own.sentinels or (own.dates is not None and own.dates.placeholders)
-    if is_listed or has_words or (is_string and ngrams):
-        one_hot, lowercase = is_listed or not is_string, own.kind != "list"
-        encoder.strings = StringFeatures(one_hot, n_components, random_state, lowercase)
+    has_few = column_format.categorical and column_format.n_distinct <= _MAX_ONE_HOT
+    dates = column_format.dates
+    has_words = column_format.sentinels or (dates is not None and dates.placeholders)
+    if has_few or has_words or (is_string and ngrams):
+        encoder.strings = StringFeatures(
+            one_hot=has_few or not is_string,
+            n_components=n_components,
+            random_state=random_state,
+            lowercase=kind != "list",
+        )
         strings = encoder.strings.fit_transform(texts, targets, folds, weights)
         parts.append(strings)
-    is_known = ngrams and own.kind in _REPEATED
-    if sources is not None and is_string and not (is_listed or is_known):
+    is_known = ngrams and kind in _REPEATED
+    if sources is not None and is_string and not (has_few or is_known):
         encoder.sources = clone(sources)
         parts.append(encoder.sources.fit_transform(texts.tolist()))
     features = as_float32(np.hstack(parts))
@@ -163,10 +171,10 @@ class ColumnEncoder:
         Issues a warning if some are not of the kind of the column, or are written in
         another way than in fit.
         """
-        own = self.format
-        reading = read_column(cells, own)
+        column_format = self.format
+        reading = read_column(cells, column_format)
         floats, texts, notations = reading
-        if cells.notation.endswith("date") and own.numbers is not None:
+        if cells.notation.endswith("date") and column_format.numbers is not None:
             dates = cells.values[~np.isnat(cells.values)]
             if len(dates) and not np.isfinite(floats).any():
                 raise TypeError(
@@ -174,20 +182,20 @@ class ColumnEncoder:
                     f"{dates[0].astype('datetime64[s]')}. Convert them as in fit."
                 )
         written = _texts(cells)
-        if written and own.numbers is not None:
+        if written and column_format.numbers is not None:
             self._check_decimals(written)
-        if written and own.dates is not None:
+        if written and column_format.dates is not None:
             self._check_dates(written)
-        if own.kind in _STRINGS:
+        if column_format.kind in _STRINGS:
             texts = self._restore_codes(texts, cells.notation == "number")
         self._check_notations(notations, texts)
-        unread = unread_cells(cells, reading, own)
+        unread = unread_cells(cells, reading, column_format)
         if unread.any():
             values = [*dict.fromkeys(cells.values[unread].tolist())][:_N_EXAMPLES]
             if cells.notation != "text" and cells.notation != "number":
                 values = [typed_text(value, cells.notation) for value in values]
             self._warn(
-                f"was {own.noun} in fit; {np.count_nonzero(unread):,} of "
+                f"was {column_format.noun} in fit; {np.count_nonzero(unread):,} of "
                 f"{len(cells.values):,} values are not, and count as missing: "
                 f"{', '.join(map(short_repr, values))}."
             )
@@ -315,10 +323,10 @@ class ColumnEncoder:
 
     def describe(self, n_features):
         """Return the `Column`."""
-        own = self.format
+        column_format = self.format
         encodings = []
-        if own.numbers or own.dates or own.inside:
-            encodings.append("numbers" if own.inside else own.kind)
+        if column_format.numbers or column_format.dates or column_format.inside:
+            encodings.append("numbers" if column_format.inside else column_format.kind)
         if self.strings is not None:
             encodings.append("indicators" if self.strings.one_hot else "ngrams")
             if self.strings.coef_ is not None:
@@ -326,8 +334,8 @@ class ColumnEncoder:
         if self.sources is not None:
             encodings.append("sources")
         r2 = None if self.strings is None else self.strings.r2_
-        counts = n_features, own.n_distinct, own.n_missing
-        return Column(self.name, own.kind, tuple(encodings), *counts, r2)
+        counts = n_features, column_format.n_distinct, column_format.n_missing
+        return Column(self.name, column_format.kind, tuple(encodings), *counts, r2)
 
 
 def _texts(cells):

@@ -143,17 +143,17 @@ def choose_column_format(cells, name=""):
 
 
 def find_duplicates(columns):
-    """Return the position of the first equal `Cells` for each duplicate's position."""
-    first, out = {}, {}
+    """Return the positions of `Cells` that are equal to earlier ones."""
+    seen, duplicates = set(), set()
     for position, cells in enumerate(columns):
         values = cells.values
         is_object = values.dtype.kind == "O"
         # Adding 0 turns -0.0 into 0.0.
         key = tuple(values) if is_object else sha256((values + 0).tobytes()).digest()
-        earlier = first.setdefault((values.dtype, key), position)
-        if earlier != position:
-            out[position] = earlier
-    return out
+        if (values.dtype, key) in seen:
+            duplicates.add(position)
+        seen.add((values.dtype, key))
+    return duplicates
 
 
 # Each of these functions returns a `ColumnFormat`; those that may leave cells out also

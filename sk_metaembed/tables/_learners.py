@@ -169,7 +169,7 @@ def fit_trees(X, target, folds, sample_weight, random_state):
     """
     from sklearn.tree import ExtraTreeRegressor
 
-    # Splits should not depend on the units of several columns.
+    # Splits should not depend on the scale of each of several columns.
     columns = target.columns / target.scale
     columns = columns[:, 0] if columns.shape[1] == 1 else columns
     labels = target.y if target.kind == "classes" else None
@@ -283,7 +283,7 @@ def fit_estimator(name, estimator, X, target, folds, sample_weight, random_state
             estimator = Pipeline([("scaler", scaler), ("model", estimator)])
         if target.kind == "numbers" and target.y.ndim == 2:
             # Estimators of several columns are wrapped too: they may depend on the
-            # units.
+            # scale of each.
             estimator = PerColumn(estimator)
         return stacking.fit_on_folds(
             estimator, X, target, folds, sample_weight, change_rows=_fill_empty_columns

@@ -139,7 +139,7 @@ def choose_number_format(texts, counts=None):
         for text, n in rows
     ]
     decimal = choose_decimal((m[0], n) for _, n, found in rows for m in found)
-    meaning = choose_m(_suffix(t, m) for t, _, found in rows for m in found)
+    meaning = meaning_of_m(_suffix(t, m) for t, _, found in rows for m in found)
     number_format = NumberFormat(decimal, m=meaning, clock=clock)
     units, values = Counter(), {}
     for text, n, _ in rows:
@@ -412,7 +412,7 @@ def first_with_decimal(texts, decimal):
     return ""
 
 
-def choose_m(words):
+def meaning_of_m(words):
     """Return the meaning of "m": minutes, millions or metres."""
     words = {word.strip() for word in words}
     names = {unit_name(word, "m") for word in words}
@@ -463,7 +463,7 @@ def choose_numbers_inside(texts, counts):
         return NumbersInside()
     pairs = list(zip(found, counts, strict=True))
     decimal = choose_decimal((body, n) for row, n in pairs for _, body, _ in row)
-    meaning = choose_m((word or "").strip() for row in found for _, _, word in row)
+    meaning = meaning_of_m((word or "").strip() for row in found for _, _, word in row)
     enough = max(5, _LEAST_SHARE * sum(counts))
     units = _choose_units(pairs, meaning, enough)
     plan = NumbersInside(decimal, meaning, tuple(sorted(units)))

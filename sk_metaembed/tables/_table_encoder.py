@@ -271,14 +271,14 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
             groups = find_copies(codes, targets)
         training = targets, deal_rows(targets, groups, n_rows, rng), weights
         options = self._options_of_strings(int(rng.randint(2**31 - 1)))
-        repeats = find_duplicates(table.cells)
+        duplicates = find_duplicates(table.cells)
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
-        found = parallel(
-            delayed(fit_column)(name, cells, j in repeats, *training, **options)
+        fitted = parallel(
+            delayed(fit_column)(name, cells, j in duplicates, *training, **options)
             for j, (name, cells) in enumerate(zip(names, table.cells, strict=True))
         )
         with fit_task(self, X, y, len(names)) as context:
-            results = [*part_tasks(self, context, names, found)]
+            results = [*part_tasks(self, context, names, fitted)]
             self._encoders, outputs = zip(*results, strict=True)
             self._is_named = table.is_named
             self.n_features_in_ = len(names)
