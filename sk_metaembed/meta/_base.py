@@ -34,8 +34,8 @@ class BlocksTransformer(
     """A transformer from blocks with the same rows to other blocks with these rows.
 
     Subclasses implement ``_outputs(blocks)``, which returns the output blocks, and
-    ``_fit_combination(blocks, y)`` if they learn. ``_set_out(outputs)`` receives the
-    output for the blocks of fit, or for zero rows of them.
+    ``_fit_combination(blocks, y)`` if they learn. ``_describe_output(outputs)``
+    receives the output for the blocks of fit, or for zero rows of them.
     """
 
     _parameter_constraints: dict = {}
@@ -53,7 +53,7 @@ class BlocksTransformer(
         """Return the blocks of an EmbeddedSequences to learn from and transform."""
         return X.aligned_blocks()
 
-    def _set_out(self, outputs):
+    def _describe_output(self, outputs):
         """Set the attributes that describe the output; none by default."""
 
     @fit_context
@@ -83,7 +83,7 @@ class BlocksTransformer(
         """
         blocks = self._fit_blocks(X, y)
         # Zero rows suffice to compute the dimension of the output.
-        self._set_out(self._outputs([block.take(slice(0)) for block in blocks]))
+        self._describe_output(self._outputs([block.take(slice(0)) for block in blocks]))
         return self
 
     @fit_context
@@ -107,7 +107,7 @@ class BlocksTransformer(
             As from `transform`.
         """
         outputs = self._outputs(self._fit_blocks(X, y))
-        self._set_out(outputs)
+        self._describe_output(outputs)
         return X.with_blocks(outputs)
 
     def transform(self, X: EmbeddedSequences) -> EmbeddedSequences:
@@ -226,7 +226,11 @@ class BaseMetaEmbedding(BlocksTransformer):
         return name.removesuffix("metaembedding").strip("_") or name
 
     def _combine(self, blocks):
-        """Return the meta-embedding of the rows of the blocks."""
+        """Return the meta-embedding of the rows of the blocks, (n_rows, dim).
+
+        If other rows are known than those that any source knows, return a pair of the
+        meta-embedding and the known rows, bool (n_rows,).
+        """
         raise NotImplementedError(
             f"{type(self).__name__} must implement _combine(blocks)."
         )
@@ -255,7 +259,7 @@ class BaseMetaEmbedding(BlocksTransformer):
             known = np.logical_or.reduce([block.known for block in blocks])
         return [Block(self.block_name, values, blocks[0].level, known, copy=False)]
 
-    def _set_out(self, outputs):
+    def _describe_output(self, outputs):
         self.dim_ = outputs[0].dim
 
 
