@@ -238,30 +238,30 @@ class PretrainedEmbedding(BaseWordEmbedding):
         self.verbose = verbose
 
     def _fit_vectors(self, tokens, y):
-        store = self.vectors
-        if isinstance(store, str | os.PathLike):
-            path, is_open = resolve_path(os.fspath(store)), False
+        vectors, is_ready = self.vectors, False
+        if isinstance(vectors, str | os.PathLike):
+            path = resolve_path(os.fspath(vectors))
             is_folder = os.path.isdir(path)
             if is_folder and (hint := hint_of_folder(path, "PretrainedEmbedding")):
                 raise ValueError(f"{path} has no vectors.{hint}")
         else:
-            if not isinstance(store, WordVectors):
-                store = self._of_keyed_vectors(store)
-            n_rows, dtype = self.limit or len(store), self.dtype or store.dtype.name
-            is_open = n_rows >= len(store) and dtype == store.dtype.name
-            path = store.path
-        if not is_open:
-            store = WordVectors.open(
+            if not isinstance(vectors, WordVectors):
+                vectors = self._of_keyed_vectors(vectors)
+            has_all = self.limit is None or self.limit >= len(vectors)
+            is_ready = has_all and self.dtype in (None, vectors.dtype.name)
+            path = vectors.path
+        if not is_ready:
+            vectors = WordVectors.open(
                 path,
                 limit=self.limit,
                 dtype=self.dtype,
                 cache_dir=self.cache_dir,
                 verbose=self.verbose,
             )
-        self.vectors_ = store
-        self._composes_all = store._composes_all
+        self.vectors_ = vectors
+        self._composes_all = vectors._composes_all
         # Case has a meaning if words have capitals, beyond a few marks and errors.
-        words = store._packed.head(_HEAD).to_list("replace")
+        words = vectors._packed.head(_HEAD).to_list("replace")
         n_cased = sum(word != word.lower() for word in words)
         self._fitted_case_fallback = self.case_fallback
         if self.case_fallback and n_cased > _FEW_CAPITALS * len(words):
