@@ -112,7 +112,7 @@ class Handle:
     @classmethod
     def _reopen(cls, spec, fingerprint, *, local=False):
         """Return the handle of a pickle or a saved file; ValueError if it changed."""
-        handle = shared(cls, spec, local=local)
+        handle = shared_handle(cls, spec, local=local)
         if handle.fingerprint != fingerprint:
             raise cls._changed(spec[0], fingerprint, handle.fingerprint)
         return handle
@@ -148,7 +148,7 @@ class Handle:
         return reopen, (type(self), self._spec, self.fingerprint)
 
 
-def shared(cls, spec, *, local=False):
+def shared_handle(cls, spec, *, local=False):
     """Return the process's handle of a spec; a new one if its files changed.
 
     Nothing is downloaded if `local`. Raises FileNotFoundError if files are missing.

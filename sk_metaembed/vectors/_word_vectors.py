@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._core._arrays import Immutable
 from .._core._typing import StrPath
 from .._io._atomic import this_user
-from .._io._handle import Handle, shared
+from .._io._handle import Handle, shared_handle
 from ._convert import cache_root, store_arrays, store_file
 from ._gensim import check_keyed_vectors, filled_rows, import_gensim, ngram_table
 from ._store import (
@@ -248,7 +248,7 @@ class WordVectors(Handle, Immutable, keep=16):
         store = store_file(
             path, limit=limit, dtype=dtype, cache_dir=cache_dir, verbose=verbose
         )
-        return shared(cls, StoreSpec(store))
+        return shared_handle(cls, StoreSpec(store))
 
     @classmethod
     def convert(
@@ -290,7 +290,7 @@ class WordVectors(Handle, Immutable, keep=16):
             If ``path`` exists.
         """
         store = store_file(source, limit=limit, dtype=dtype, path=path, verbose=verbose)
-        return shared(cls, StoreSpec(store))
+        return shared_handle(cls, StoreSpec(store))
 
     @classmethod
     def from_arrays(
@@ -335,7 +335,7 @@ class WordVectors(Handle, Immutable, keep=16):
             surrogate.
         """
         store = store_arrays(words, matrix, dtype=dtype, path=path, cache_dir=cache_dir)
-        return shared(cls, StoreSpec(store))
+        return shared_handle(cls, StoreSpec(store))
 
     @classmethod
     def from_keyed_vectors(
@@ -384,7 +384,7 @@ class WordVectors(Handle, Immutable, keep=16):
             cache_dir=cache_dir,
             dtype=dtype,
         )
-        return shared(cls, StoreSpec(store))
+        return shared_handle(cls, StoreSpec(store))
 
     def to_keyed_vectors(self) -> Any:
         """Return gensim KeyedVectors with a copy of words and vectors in memory.
@@ -618,7 +618,7 @@ class WordVectors(Handle, Immutable, keep=16):
         stores = [place for place in (path, other) if is_store(place)]
         found = [read_meta(place)["fingerprint"] for place in stores]
         if fingerprint in found:
-            return shared(cls, StoreSpec(stores[found.index(fingerprint)]))
+            return shared_handle(cls, StoreSpec(stores[found.index(fingerprint)]))
         if stores:
             raise cls._changed(stores[0], fingerprint, found[0])
         raise FileNotFoundError(

@@ -12,7 +12,7 @@ from ..._core._estimators import fit_context
 from ..._core._inherited_docs import inherit_docs
 from ..._core._sklearn import StrOptions
 from ..._core._typing import StrPath, Texts
-from ..._io._handle import shared
+from ..._io._handle import shared_handle
 from ..._training._device import resolve_device
 from ...sequences import Block, check_tokens
 from ...sequences._api import (
@@ -223,7 +223,7 @@ class ElmoEmbedding(ContextualEmbedding):
         weights = None if self.weights is None else os.fspath(self.weights)
         device = str(resolve_device(self.device))
         spec = ElmoSpec(os.fspath(self.options), weights, device, self.dtype)
-        model = self._model = shared(ElmoModel, spec)
+        model = self._model = shared_handle(ElmoModel, spec)
         options = model.options
         self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim
         self.n_truncated_words_ = model.count_truncated(words)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from ..._core._inherited_docs import inherit_docs
 from ..._core._sklearn import COUNT, HasMethods, StrOptions
 from ..._core._typing import StrPath
-from ..._io._handle import shared
+from ..._io._handle import shared_handle
 from ...sequences import Block
 from .._base import BaseEmbedding, Preprocess, SourceDocs
 from .._fingerprint import fingerprint_of
@@ -199,7 +199,7 @@ class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
         if isinstance(self.model, str | os.PathLike):
             path = os.fspath(self.model)
             spec = StaticSpec(path, self.revision, self.dim, self.task)
-            return shared(StaticModel, spec)
+            return shared_handle(StaticModel, spec)
         content = StaticContent.of(self.model, self.task)
         if content is None:
             raise TypeError(

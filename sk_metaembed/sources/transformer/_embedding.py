@@ -14,7 +14,7 @@ from ..._core._estimators import is_integer
 from ..._core._inherited_docs import inherit_docs
 from ..._core._sklearn import COUNT, HasMethods, StrOptions
 from ..._core._typing import StrPath
-from ..._io._handle import shared
+from ..._io._handle import shared_handle
 from ..._training._device import resolve_device
 from ...sequences import Block
 from .._base import Preprocess, SourceDocs, coverage, is_first
@@ -303,7 +303,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
             self.dtype,
             self.task,
         )
-        return shared(TransformerModel, spec)
+        return shared_handle(TransformerModel, spec)
 
     def _open_loaded(self):
         """Return the handle on a model that the user has loaded."""
