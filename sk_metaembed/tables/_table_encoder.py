@@ -259,7 +259,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
                 )
         rng = check_random_state(self.random_state)
         weights = check_sample_weight(sample_weight, range(n_rows))
-        targets, self._target_names = _read_targets(
+        targets, self._target_names, weights = _read_targets(
             y, n_rows, self.target_type, weights
         )
         groups = check_groups(groups, n_rows)
@@ -394,21 +394,21 @@ def plain_features(encoder, X):
 
 
 def _read_targets(y, n_rows, target_type, weights):
-    """Return y as columns of unit variance, (n_rows, n_targets), and their names.
+    """Return y as columns of unit variance, (n_rows, n_targets), names and weights.
 
     Classes have an indicator each, two classes a single one. Only the most frequent of
-    many classes have a column. Returns None and no names if y is None. The weights of
-    rows without a label are set to 0.
+    many classes have a column. Without y, there are no columns: None. The weights are
+    those given, but 0 for rows without a label.
     """
     if y is None:
-        return None, []
+        return None, [], weights
     has_label = slice(None)
     if target_type == "semi-supervised":
         y, has_label = read_partial_labels(y)
     is_number = target_type == "continuous"
     y = check_target(y, n_rows, "numbers" if is_number else "any")
     if target_type == "semi-supervised":
-        weights[~has_label] = 0
+        weights = np.where(has_label, weights, 0)
     if y.dtype.kind not in "biuf":
         check_one_column(y)
     if is_number or is_continuous(y) or y.ndim == 2:
@@ -420,4 +420,4 @@ def _read_targets(y, n_rows, target_type, weights):
         shown = [1] if len(classes) == 2 else np.sort(shown)
         columns = (codes[:, None] == shown).astype(np.float64)
         names = [f"__{classes[j]}" for j in shown]
-    return columns / center_and_scale(columns[has_label])[1], names
+    return columns / center_and_scale(columns[has_label])[1], names, weights
