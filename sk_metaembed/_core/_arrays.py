@@ -52,7 +52,7 @@ def is_immutable(array):
     try:
         with memoryview(array) as buffer:
             return buffer.readonly
-    except TypeError:  # memory of another library, which has its own rules
+    except TypeError:  # an object without buffer may change its memory
         return False
 
 

@@ -90,8 +90,7 @@ def unwrap_fitted(estimator):
     """
     if hasattr(estimator, "best_estimator_"):
         return unwrap_fitted(estimator.best_estimator_)
-    # Transformers are not unwrapped; `estimator_` of an ensemble is an unfitted
-    # template.
+    # A transformer is a step as a whole, and `estimator_` of an ensemble is not fitted.
     wraps = not (hasattr(estimator, "transform") or hasattr(estimator, "estimators_"))
     for name in ("regressor_", "estimator_"):
         if wraps and hasattr(estimator, name):

@@ -86,10 +86,10 @@ def mean_vectors(tokens, block):
 def run_kernel(name, bags, arguments, out, column):
     """Run a kernel over all sequences; compiled, and in threads if the input is large.
 
-    `name` is a function of `_kernels_numba` and of `_IN_NUMPY`; `arguments` are its
-    own, between `offsets` and `first`. Writes into `out`, (n_sequences, n_columns),
-    from `column` on. The number of threads is numba's (``NUMBA_NUM_THREADS``), which
-    joblib reduces in its worker processes.
+    `name` is a function of `_kernels_numba` and of `_IN_NUMPY`; `arguments` are those
+    that it takes between `offsets` and `first`. Writes into `out`, (n_sequences,
+    n_columns), from `column` on. The number of threads is numba's
+    (``NUMBA_NUM_THREADS``), which joblib reduces in its worker processes.
     """
     n_sequences = len(bags.offsets) - 1
     per_sequence, per_entry = _SECONDS_PER_SEQUENCE, _SECONDS_PER_ENTRY

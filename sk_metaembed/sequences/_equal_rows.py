@@ -18,7 +18,7 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, of hashes
 
 
 def equal_rows(X, *, warns=False):
-    """Return for each row the number of an equal row, or None if all rows differ.
+    """Return the number of an equal row of each row, or None if all rows differ.
 
     An empty sequence is equal to no other, because their vectors may still differ.
     Pairs that share a text belong together, too: a model that has seen one of them
@@ -65,10 +65,10 @@ def _warn_of_shared_texts(pairs, groups):
 
 
 def linked_pairs(first, second):
-    """Return for each pair the number of a pair in its group, from the texts' numbers.
+    """Return the group of each pair: the number of one of the pairs in it.
 
-    Texts link pairs, the rarest first, unless more than a tenth of all pairs would be
-    in one group.
+    `first` and `second` are the numbers of the texts of each pair. Texts link pairs,
+    the rarest first, unless more than a tenth of all pairs would be in one group.
     """
     texts = np.sort(np.stack([first, second]), axis=0)  # (a, b) as (b, a)
     keys = texts[0] * (texts.max(initial=0) + 1) + texts[1]

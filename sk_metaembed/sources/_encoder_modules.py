@@ -330,7 +330,7 @@ _WITH_WEIGHTS = ("Dense", "LayerNorm")
 
 
 def unknown_module(kind, what=None):
-    """Return the error for a module whose step is not known."""
+    """Return the error for a module that is not supported."""
     what = f" with {what}" if what else ""
     return ValueError(
         f"this sentence encoder has the module {kind}{what}, which is not computed "

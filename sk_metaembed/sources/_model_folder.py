@@ -11,7 +11,7 @@ from ._encoder_modules import listed_modules, read_json
 _STATIC_KEYS = ("apply_pca", "apply_zipf")
 # First modules of sentence-transformers that look up vectors in a table.
 STATIC_MODULES = ("StaticEmbedding", "WordEmbeddings")
-MANY_LANGUAGES = "char.dic"  # a file of ELMoForManyLangs, which has a config.json
+MANY_LANGUAGES = "char.dic"  # ELMoForManyLangs writes it next to a config.json
 _ELMO_WEIGHTS = ("weights", "model")  # in the name of a file with a whole model
 
 

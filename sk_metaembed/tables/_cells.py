@@ -2,11 +2,11 @@
 
 A table is read in two steps. `read_cells` makes `Cells` of a column of any frame,
 without looking at other rows: a typed cell and the texts that tools write for it become
-one value, or a text that reads as this value. `choose_column_format` then decides from
-the training rows what the column contains, and `read_column` reads any cells by this
-format: as numbers, dates or texts, and with the notations in which they are written.
-The notations of the training rows are stored; other notations of later rows get a
-warning that names both.
+one value, or a text from which this value is read. `choose_column_format` then decides
+from the training rows what the column contains, and `read_column` reads any cells by
+this format: as numbers, dates or texts, and with the notations in which they are
+written. The notations of the training rows are stored; other notations of later rows
+get a warning that names both.
 """
 
 import datetime
@@ -101,8 +101,8 @@ def read_cells(column, name=""):
     missing value, are missing. A list of str becomes a tuple. Dates with a time zone
     are converted to UTC, as `read_dates` does. A float32 becomes the shortest decimal
     number that rounds to it. In a column that mixes types, a cell that is not a str
-    becomes the text that reads as its value. A column without any cell has numbers; one
-    with integers that floats do not tell apart has texts.
+    becomes the text from which its value is read. A column without any cell has
+    numbers; one with integers that floats do not tell apart has texts.
     """
     if type(column).__module__.startswith("polars"):
         cells = _polars_cells(column)
@@ -141,7 +141,7 @@ def as_texts(cells):
 
 
 def typed_text(value, notation):
-    """Return the text that reads as this value of typed cells."""
+    """Return the text from which a value of typed cells is read."""
     if notation.endswith("date"):
         return _date_text(value) + "Z" * (notation == "zoned date")
     if notation == "bool":
@@ -335,7 +335,7 @@ def _plain_number(number):
 def _other(cell, row, name):
     """Return a cell that is not a str as text, or as a tuple of texts.
 
-    The text reads as the value that the cell has in a column of its type.
+    The text is read as the value that the cell has in a column of its type.
     """
     if is_duration(type(cell)):
         notation = "time" if isinstance(cell, datetime.time) else "duration"

@@ -559,7 +559,7 @@ def _encoder_input(encoder, cells):
 
 
 def _as_text(cell):
-    """Return a cell as the value of a category."""
+    """Return the category of a cell, which is a text or a list of words."""
     text = cell if isinstance(cell, str) else " ".join(cell)
     return unicodedata.normalize("NFC", text.strip())
 
