@@ -56,7 +56,7 @@ class Target:
         """
         return self.encode(y, "y_val")
 
-    def as_columns(self, codes):
+    def as_outputs(self, codes):
         """Return encoded targets as numbers, (n_rows, n_outputs)."""
         return codes
 
@@ -105,7 +105,7 @@ class LabelTarget(Target):
         """Return indicators of the second of two classes, or of all classes."""
         return np.eye(self.n_outputs)[self.encode(y), -self.n_columns :]
 
-    def as_columns(self, codes):
+    def as_outputs(self, codes):
         """Return one column per class, 1 for its rows and 0 for others."""
         return np.eye(self.n_outputs)[codes]
 

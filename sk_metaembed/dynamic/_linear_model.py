@@ -168,7 +168,7 @@ class _Rows:
     def __init__(self, X, codes, weights, rows, target):
         rows = _subsample(rows, min(MAX_ROWS_OF_FIT, _MAX_NUMBERS // target.n_outputs))
         X = X if len(rows) == len(X) else X[rows]
-        self.columns = target.as_columns(codes[rows]).astype(np.float64)
+        self.columns = target.as_outputs(codes[rows]).astype(np.float64)
         self.weights = weights[rows] / weights[rows].sum(dtype=np.float64)
         self.tokens, means = tokens_and_blocks(X)[0], sequence_means(X)
         self.standards = [

@@ -313,7 +313,7 @@ def test_outputs_of_noise_have_the_probabilities_of_the_classes(kind):
     y = y if kind is LabelTarget else np.column_stack([y, 1 - y])
     model, target = linear(X, y, kind)
     actual = target.probabilities(model.outputs(X)).mean(axis=0)
-    expected = target.as_columns(target.encode(y)).mean(axis=0)
+    expected = target.as_outputs(target.encode(y)).mean(axis=0)
     np.testing.assert_allclose(actual, expected, atol=0.02)
 
 
