@@ -503,21 +503,22 @@ def read_meta(path):
 
 def _is_valid(meta):
     """Return whether the types and ranges are as `StoreWriter` writes them."""
-    subwords, floret = meta.get("subwords"), None
-    numbers = [meta.get("count"), meta.get("dim")]
+    count, dim, subwords = meta.get("count"), meta.get("dim"), meta.get("subwords")
+    sizes, floret = [], None
     if subwords is not None:
         names = subwords.keys() if isinstance(subwords, dict) else set()
         if names - {"floret"} != _NGRAM_SIZES:
             return False
-        numbers += [subwords["min_n"], subwords["max_n"], MAX_NGRAM]
+        sizes = [subwords["min_n"], subwords["max_n"]]
         floret = subwords.get("floret")
         if "floret" in names and not is_floret(floret, subwords["max_n"]):
             return False
     return (
-        all(type(number) is int and number >= 0 for number in numbers)
-        and numbers[2:] == sorted(numbers[2:])
-        and numbers[1] > 0
-        and (numbers[0] > 0 or floret is not None)
+        all(type(number) is int and number >= 0 for number in (count, dim, *sizes))
+        and sizes == sorted(sizes)
+        and max(sizes, default=0) <= MAX_NGRAM
+        and dim > 0
+        and (count > 0 or floret is not None)
         and meta.get("dtype") in ("float32", "float16")
         and isinstance(meta.get("fingerprint"), str)
         and isinstance(meta.get("repairs"), dict)
