@@ -418,10 +418,9 @@ def find_levels(values, n_rows):
     if len({*values.tolist()}) > _MOST_DISTINCT:
         return ()
     levels = np.unique(_at_15_digits(values)).tolist()
-    is_few = 3 <= len(levels) <= _MOST_LEVELS and n_rows >= _ROWS_PER_LEVEL * len(
-        levels
-    )
-    return tuple(levels) if is_few else ()
+    is_few = 3 <= len(levels) <= _MOST_LEVELS
+    has_rows = n_rows >= _ROWS_PER_LEVEL * len(levels)
+    return tuple(levels) if is_few and has_rows else ()
 
 
 def level_names(numbers, levels):

@@ -197,13 +197,13 @@ def fit_trees(X, target, folds, sample_weight, random_state):
 
 
 def _parts_left_out(units, labels, n_rows, rng):
-    """Yield, for any number of trees, which rows each leaves out, (n_rows,).
+    """Yield the rows that each tree leaves out, bool (n_rows,), without end.
 
     Each part has a third of the units, and a third of the units of each class in
     `labels`.
     """
     if units is None:
-        yield from repeat(np.zeros(n_rows, dtype=bool))  # without end
+        yield from repeat(np.zeros(n_rows, dtype=bool))  # never ends
     _, first, units = np.unique(units, return_index=True, return_inverse=True)
     if labels is not None:
         labels = np.unique(labels[first], return_inverse=True)[1]

@@ -95,10 +95,10 @@ def are_saved_lists(sample):
     ]
     items = [item for each in bare for item in each]
     n_numbers = sum(item.strip("+-").replace(".", "").isdecimal() for item in items)
-    is_repeated = any(len(each) > 1 for each in bare) or sample.counts.sum() >= 2 * len(
-        lists
-    )
-    return any(lists) and (not items or (2 * n_numbers < len(items) and is_repeated))
+    has_several = any(len(each) > 1 for each in bare)
+    are_repeated = sample.counts.sum() >= 2 * len(lists)
+    are_bare_lists = 2 * n_numbers < len(items) and (has_several or are_repeated)
+    return any(lists) and (not items or are_bare_lists)
 
 
 def find_separator(sample):
