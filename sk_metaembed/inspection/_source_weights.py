@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Groups: TypeAlias = ArrayLike | Callable[[str], object] | None
 
-# Drawn below the bars and the numbers.
+# The line is drawn below the bars and the numbers.
 _EVEN_SHARE = {"color": "black", "linestyle": "--", "linewidth": 1, "zorder": 0.5}
 
 

@@ -83,7 +83,7 @@ def train_student(tokens, targets, base, *, max_ngram, max_features, alpha):
     weights = ngram_weights(tokens, ngrams)
     solver = "cholesky" if len(rest) <= _DIRECT else "sparse_cg"
     if solver == "cholesky" and weights.shape[1] <= len(rest):
-        weights = weights.toarray()  # Ridge solves singular systems of these alone
+        weights = weights.toarray()  # Ridge solves singular systems if they are dense
     coefs = _coefs(ridge.set_params(solver=solver).fit(weights, rest))
     return Student(ngrams, mean, coefs, base_mean, base_coefs)
 

@@ -222,7 +222,8 @@ class Aligner:
         self._split = make_splitter(tokenizer)
         self._prefix_ids = split_texts(tokenizer, [prefix]).ids
         n_prefix = len(self._prefix_ids)
-        # The subwords of the prefix and before it, and the most around a sentence.
+        # How many subwords the prefix and what precedes it have, and how many at most
+        # are around the words of a sentence.
         self.n_prompt = len(self.special.left) + n_prefix if prefix else 0
         self.overhead = len(self.special.left) + n_prefix + len(self.special.right)
         # A cache: all candidates of a search check the words of the same folds.
