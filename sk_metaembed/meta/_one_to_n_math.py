@@ -165,7 +165,10 @@ def _source_squares(moments, decoders):
 
 
 def to_principal_axes(moments, decoders, weights, alpha):
-    """Return Decoders of rotated meta vectors: centered, uncorrelated, by variance."""
+    """Return Decoders of meta vectors that are centered and rotated.
+
+    Their dimensions are uncorrelated, in descending order of variance.
+    """
     sums = meta_moments(moments, decoders, weights, alpha)[2]
     mean = sums[0, 1:] / sums[0, 0]
     variances, axes = eigh(sums[1:, 1:] / sums[0, 0] - np.outer(mean, mean))

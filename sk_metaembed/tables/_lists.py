@@ -1,7 +1,7 @@
 """Lists in cells: how tools save them, and the text by which they are encoded.
 
-`["a", "b"]` is saved as `['a', 'b']` by pandas (`[np.str_('a'), np.str_('b')]` if its
-items are of NumPy), `['a' 'b']` by NumPy, as `["a","b"]` in JSON, as `[a, b]` by DuckDB
+`["a", "b"]` is saved as `['a', 'b']` by pandas (`[np.str_('a'), np.str_('b')]` for
+strings of NumPy), `['a' 'b']` by NumPy, as `["a","b"]` in JSON, as `[a, b]` by DuckDB
 and Spark, `{a,b}` by PostgreSQL and `c("a", "b")` by R. All of these, and the list
 itself, are encoded as `a, b`.
 """

@@ -189,7 +189,8 @@ class _TableModel(
                 )
             if name in (*learners, "sum"):
                 raise ValueError(
-                    f"learners has two learners named {name!r}; 'sum' is their sum."
+                    f"learners has two learners named {name!r}. Rename one; 'sum' "
+                    "is the name of their sum."
                 )
             learners[name] = fit
         if not learners:

@@ -178,7 +178,7 @@ def test_learners_are_named_or_replaced(fitted):
         ([], "learners is empty: at least one"),
         (["forest"], "learners has 'forest', which is not a learner"),
         (["linear", "linear"], "two learners named 'linear'"),
-        ([("sum", LogisticRegression())], "named 'sum'; 'sum' is their sum"),
+        ([("sum", LogisticRegression())], "'sum' is the name of their sum"),
         ([("own", Ridge())], "learner 'own' must be a classifier"),
         ([LogisticRegression()], "must be names or pairs"),
     ],
