@@ -193,7 +193,8 @@ def sequence_means(X):
     """Return (means, known) of the sequences for each block of X.
 
     A mean is that of the known words, float32 (n_sequences, dim), and a sequence is
-    known, (n_sequences,), if one of its words is.
+    known, (n_sequences,), if one of its words is. A sparse product in float32 takes a
+    fraction of the time of the exact sums of `Pooling`.
     """
     tokens, blocks = tokens_and_blocks(X)
     means = []
