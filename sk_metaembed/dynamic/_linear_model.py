@@ -17,7 +17,13 @@ from scipy.sparse import csr_array
 
 from .._core._arrays import normalize_rows, row_product, standardization
 from .._linear._conjugate_gradients import conjugate_gradients
-from ..sequences._api import folds_case, learn_ngrams, ngram_weights, without_case
+from ..sequences._api import (
+    folds_case,
+    learn_ngrams,
+    ngram_weights,
+    unit_rows,
+    without_case,
+)
 from ._inputs import tokens_and_blocks
 
 # The maximum numbers of rows that choose the penalty and the share of words, of rows of
@@ -71,20 +77,17 @@ class LinearModel:
         self._folds_case = folds_case(data.tokens)
         tokens = data.tokens.compact()
         tokens = without_case(tokens) if self._folds_case else tokens
-        longest = learn_ngrams(tokens, _MAX_LENGTH, _MAX_WORDS)
-        sizes = np.cumsum([len(longest.words), *map(len, longest.keys)])
-        ngrams = [
-            longest._replace(keys=longest.keys[:i], idf=longest.idf[:size])
-            for i, size in enumerate(sizes)
-        ]
+        ngrams = learn_ngrams(tokens, _MAX_LENGTH, _MAX_WORDS)
+        tf_idf = ngram_weights(tokens, ngrams)
+        # The first columns are words, the next ones pairs, the last ones triples.
+        sizes = np.cumsum([len(ngrams.words), *map(len, ngrams.keys)])
 
         # The length of n-grams, their share beside the vectors and the penalty are
         # chosen together. The length does not matter if the share is 0.
-        chosen = tokens[data.chosen]
-        features = [_products(ngram_weights(chosen, each)) for each in ngrams]
-        products = [data.products, *features]
+        features = [unit_rows(tf_idf[data.chosen, :size]) for size in sizes]
+        products = [data.products, *map(_products, features)]
         shares = _WORD_SHARES if data.standards else (1,)
-        choices = [(i, share) for share in shares for i in range(len(ngrams))]
+        choices = [(i, share) for share in shares for i in range(len(sizes))]
         choices = [(i, share) for i, share in choices if share > 0 or i == 0]
         *targets, (vectors, *words) = merged_copies(*data.chosen_targets, products)
         tried = [
@@ -102,7 +105,9 @@ class LinearModel:
             self._r2_with_copies = data.r2_with_copies(own)
 
         # The fit on all rows, scaled to minimize the log loss.
-        self._words, parts = ngrams[i], [data.vectors, ngram_weights(tokens, ngrams[i])]
+        size = sizes[i]
+        self._words = ngrams._replace(keys=ngrams.keys[:i], idf=ngrams.idf[:size])
+        parts = [data.vectors, unit_rows(tf_idf[:, :size])]
         columns, weights, n_rows = data.columns, data.weights, len(data.columns)
         means = weights @ columns
         offset, scale = calibration(best.decisions, *targets, means, n_rows, target)
