@@ -56,12 +56,8 @@ class TagTarget(Target):
         codes = encode_tags(y, [*self.classes.tolist(), *self.unseen], name="y_val")
         return TokenRows(codes, y.offsets)
 
-    def row_weights(self, class_weight, codes):
-        """Return a weight of 1 for each sentence: tags have the weights."""
-        return np.ones(len(codes.offsets) - 1)
-
-    def loss_weights(self, weights, codes):
-        """Return the relative weight of each token: of its sentence, times its tag."""
+    def loss_weights(self, codes, weights, class_weight):
+        """Return the weight of each token: its sentence's times that of its tag."""
         of_tags = np.append(self.tag_weights, np.ones(len(self.unseen)))
         of_sentences = np.repeat(weights, np.diff(codes.offsets))
         values = relative_weights([of_sentences, of_tags[codes.values]])

@@ -68,9 +68,14 @@ class Target:
         """Return which encoded targets have a loss; unseen labels have none."""
         return True
 
-    def loss_weights(self, weights, codes):
-        """Return the weights of rows in the loss of a network, from sample weights."""
-        return weights
+    def loss_weights(self, codes, weights, class_weight):
+        """Return the weight of each row in the loss of a network, float32.
+
+        It is the row's own of `weights` times those of its labels, for encoded targets.
+        The largest is 0.5 to 1.
+        """
+        factors = self._label_weights(codes, class_weight)
+        return relative_weights([weights, *factors]).astype(np.float32)
 
 
 class LabelTarget(Target):
@@ -148,10 +153,10 @@ class LabelTarget(Target):
         is_pair = self.n_outputs == 2
         return decisions[:, 1] - decisions[:, 0] if is_pair else decisions
 
-    def row_weights(self, class_weight, codes):
+    def _label_weights(self, codes, class_weight):
         """Return the weight of each row's label, 1 if it was not seen in training."""
         weights = class_weights(class_weight, codes, self.classes)
-        return relative_weights([np.append(weights, 1.0)[codes]])
+        return [np.append(weights, 1.0)[codes]]
 
     def has_loss(self, codes):
         """Return which labels were seen in training."""
@@ -214,10 +219,10 @@ class MultilabelTarget(Target):
         """Return the independent probability of each label, (n_rows, n_labels)."""
         return self.inverse_link(decisions)
 
-    def row_weights(self, class_weight, codes):
-        """Return the products of the weights of each row's labels."""
+    def _label_weights(self, codes, class_weight):
+        """Return the weights of each row's labels, an array per column."""
         if class_weight is None:
-            return np.ones(len(codes))
+            return []
         n_columns = self.n_outputs
         if class_weight == "balanced":
             class_weight = [class_weight] * n_columns
@@ -233,7 +238,7 @@ class MultilabelTarget(Target):
             with prefix_input_errors(f"column {j} of y"):
                 return class_weights(class_weight[j], labels, np.arange(2))[labels]
 
-        return relative_weights(map(weights_of_column, range(n_columns)))
+        return map(weights_of_column, range(n_columns))
 
     def weight_decay(self, noise):
         """Return the weight decay of a network.
@@ -284,14 +289,14 @@ class NumberTarget(Target):
         numbers = decisions + self.center
         return numbers[:, 0] if self.is_flat else numbers
 
-    def row_weights(self, class_weight, codes):
-        """Return ones; numbers have no classes."""
+    def _label_weights(self, codes, class_weight):
+        """Return no weights; numbers have no labels."""
         if class_weight is not None:
             raise ValueError(
                 f"class_weight={class_weight!r} needs labels, but y holds numbers. "
                 "Leave it at None; to weight sequences, pass sample_weight to fit."
             )
-        return np.ones(len(codes))
+        return []
 
     def weight_decay(self, noise):
         """Return the weight decay of a network; gradients are means over columns."""

@@ -21,7 +21,7 @@ from .._core._estimators import (
     fit_task,
     is_integer,
 )
-from .._core._sample_weights import check_sample_weight, relative_weights
+from .._core._sample_weights import check_sample_weight
 from .._core._sklearn import (
     COUNT,
     NATURAL,
@@ -423,7 +423,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         if self._target.classes is not None:
             self.classes_ = self._target.classes
         codes = self._target.encode(y)
-        data = X, codes, self._weights_in_loss(weights, codes)
+        weights = self._target.loss_weights(codes, weights, self.class_weight)
+        data = X, codes, weights
         # Afterwards a tagger's target also knows the tags that only y_val has, which
         # the held-out score needs.
         held_out = self._read_validation(X_val, y_val)
@@ -526,16 +527,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         sources = self._trainable_sources
         check_dims(self.dims_in_, sources, self.projection_dim, layer_norm)
 
-    def _weights_in_loss(self, weights, codes):
-        """Return the weight of each row times that of its class, float32 (n_rows,)."""
-        of_classes = self._target.row_weights(self.class_weight, codes)
-        weights = relative_weights([weights, of_classes])
-        if not weights.any():
-            raise ValueError(
-                "sample_weight and class_weight give every sequence a weight of 0."
-            )
-        return weights.astype(np.float32)
-
     def _data_sets(self, data, held_out, groups, device, random):
         """Return the data set to train on, and the held-out one or None.
 
@@ -577,12 +568,10 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         """Return the `SequenceDataset` of the rows whose weight is not 0."""
         from ._batches import SequenceData, SequenceDataset
 
-        return SequenceDataset(
-            SequenceData(X, device, self._trainable_sources, self._target.per_token),
-            np.flatnonzero(weights),
-            codes,
-            self._target.loss_weights(weights, codes),
-        )
+        per_token = self._target.per_token
+        data = SequenceData(X, device, self._trainable_sources, per_token)
+        rows = np.arange(len(X)) if per_token else np.flatnonzero(weights)
+        return SequenceDataset(data, rows, codes, weights)
 
     def _choose_batch_size(self, n_rows):
         """Return the number of sequences per step of training.
@@ -714,8 +703,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         with prefix_input_errors("y_val"):
             y_val = self._read_target(y_val, X_val)
             codes = self._target.encode_held_out(y_val)
-            weights = self._target.row_weights(self.class_weight, codes)
-        return X_val, codes, weights.astype(np.float32)
+            ones = np.ones(len(X_val))
+            weights = self._target.loss_weights(codes, ones, self.class_weight)
+        return X_val, codes, weights
 
     def _read_target(self, y, X):
         """Return y, validated, with one row per row of X."""
