@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 import torch
+from torch import nn
 
 from .._io._handle import fork_safe_lock
 
@@ -60,12 +61,34 @@ def generator_on(device):
     return None if own is None or own.swapped else own[torch.device(device)]
 
 
-def dropout(x, rate, training):
-    """Apply dropout like torch, with a mask from the generator of the fit."""
-    if not training or rate == 0:
-        return x
-    keep = torch.empty_like(x).bernoulli_(1 - rate, generator=generator_on(x.device))
-    return x * keep.div_(1 - rate)
+class Dropout(nn.Module):
+    """Dropout like torch's, with a mask from the generator of the fit.
+
+    On a CPU the rate is rounded to a multiple of 1/256. torch draws a CPU mask in
+    double precision, which takes a third of the training time of a mean encoder; random
+    bytes take a quarter of that. The mean is exact.
+    """
+
+    def __init__(self, rate):
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, x):
+        """Return x with entries dropped in training, otherwise x."""
+        if not self.training or self.rate == 0:
+            return x
+        generator = generator_on(x.device)
+        if x.device.type != "cpu":
+            keep = torch.empty_like(x).bernoulli_(1 - self.rate, generator=generator)
+            return x * keep.div_(1 - self.rate)
+        words = torch.empty(-(-x.numel() // 8), dtype=torch.int64)
+        # ``to=None`` is torch's way to ask for all 64 bits.
+        words.random_(torch.iinfo(torch.int64).min, None, generator=generator)
+        random = words.view(torch.uint8)[: x.numel()].view(x.shape)
+        n_dropped = min(round(256 * self.rate), 255)  # of 256 values of a byte
+        # In place: comparisons that create booleans are slow.
+        keep = random.to(x.dtype).ge_(n_dropped)
+        return x * keep.mul_(256 / (256 - n_dropped))
 
 
 @contextmanager

@@ -29,8 +29,9 @@ from torch import nn
 from torch.autograd.function import once_differentiable
 
 from .._targets import weighted_span_f1
+from .._training._random import Dropout
 from ._batches import Grid
-from ._encoders import ByteDropout, make_tagging_encoder
+from ._encoders import make_tagging_encoder
 from ._network import MixingNet, make_head
 
 # Added to the score of a tag or transition that a scheme forbids.
@@ -254,7 +255,7 @@ class TaggingNet(MixingNet):
             encoder, self.mixer.dim, encoder_dims, conv_widths, encoder_dropout
         )
         self.head = nn.Sequential(
-            ByteDropout(head_dropout),
+            Dropout(head_dropout),
             make_head(self.encoder.dim, hidden_dims, n_outputs, head_dropout),
         )
         self.chain = None

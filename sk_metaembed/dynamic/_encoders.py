@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from .._training._device import run_recurrent
-from .._training._random import dropout, generator_on
+from .._training._random import Dropout
 
 
 def _columns(tokens, places):
@@ -67,36 +67,6 @@ class MaskedLSTM(nn.Module):
             for lstm, index, position in directions
         ]
         return torch.cat(states, dim=-1)
-
-
-class ByteDropout(nn.Module):
-    """Dropout with a probability in steps of 1/256, with a mask of random bytes.
-
-    torch draws a CPU mask in double precision, which takes a third of the training time
-    of a mean encoder; random bytes take a quarter of that. Remaining entries are
-    divided by the probability of keeping in these steps, so that the mean is exact.
-    GPUs use the dropout of torch.
-    """
-
-    def __init__(self, rate):
-        super().__init__()
-        self.rate = rate
-
-    def forward(self, x):
-        """Return x with entries dropped in training, otherwise x."""
-        if not self.training or self.rate == 0:
-            return x
-        if x.device.type != "cpu":
-            return dropout(x, self.rate, self.training)
-        words = torch.empty(-(-x.numel() // 8), dtype=torch.int64)
-        # ``to=None`` is torch's way to ask for all 64 bits.
-        lowest = torch.iinfo(torch.int64).min
-        words.random_(lowest, None, generator=generator_on(x.device))
-        random = words.view(torch.uint8)[: x.numel()].view(x.shape)
-        dropped = min(round(256 * self.rate), 255)
-        # In place: comparisons that create booleans are slow.
-        keep = random.to(x.dtype).ge_(dropped)
-        return x * keep.mul_(256 / (256 - dropped))
 
 
 def segment_sum(tokens, grid):
@@ -187,7 +157,7 @@ class BiLSTM(nn.Module):
         self.layers = nn.ModuleList(
             MaskedLSTM(a, b) for a, b in zip(sizes[:-1], dims, strict=True)
         )
-        self.dropout = ByteDropout(dropout)
+        self.dropout = Dropout(dropout)
         self.dim = sizes[-1]
 
     def forward(self, tokens, grid):
@@ -219,7 +189,7 @@ class GRUEncoder(nn.Module):
         self.layers = nn.ModuleList(
             nn.GRU(a, b) for a, b in zip(sizes[:-1], sizes[1:], strict=True)
         )
-        self.dropout = ByteDropout(dropout)
+        self.dropout = Dropout(dropout)
         self.dim = dims[-1]
 
     def forward(self, tokens, grid):
@@ -298,7 +268,7 @@ class Convolutions(nn.Module):
             nn.ModuleList(Convolution(size, dim, width) for width in widths)
             for size, dim in zip(sizes[:-1], dims, strict=True)
         )
-        self.dropout = ByteDropout(dropout)
+        self.dropout = Dropout(dropout)
         self.dim = sizes[-1]
 
     def forward(self, rows, grid, index=None):

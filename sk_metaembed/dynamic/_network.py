@@ -12,7 +12,8 @@ import torch
 from torch import nn
 from torch.nn.functional import embedding
 
-from ._encoders import ByteDropout, MaskedLSTM, make_encoder
+from .._training._random import Dropout
+from ._encoders import MaskedLSTM, make_encoder
 
 _NO_LABEL = -100
 # The published size: large enough to pick a source, too small to carry content.
@@ -248,7 +249,7 @@ class MixingNet(nn.Module):
     def __init__(self, dims, *, embedding_dropout, sources, **mixer):
         super().__init__()
         self.mixer = Mixer(dims, **mixer)
-        self.dropout = ByteDropout(embedding_dropout)
+        self.dropout = Dropout(embedding_dropout)
         self.trained = nn.ModuleList(source.network() for source in sources.prepared)
 
     def mix(self, batch):
@@ -294,7 +295,7 @@ class DynamicMetaNet(MixingNet):
         dim = self.encoder.dim * (4 if pairs else 1)
         # Convolutions learn features of single rows; pools and the published network
         # have no dropout there.
-        self.features_dropout = ByteDropout(head_dropout if encoder == "conv" else 0.0)
+        self.features_dropout = Dropout(head_dropout if encoder == "conv" else 0.0)
         self.head = make_head(dim, hidden_dims, n_outputs, head_dropout)
 
     def encode(self, batch):
@@ -325,7 +326,7 @@ def make_head(dim_in, hidden_dims, n_outputs, dropout):
     """Return the layers from vectors to outputs."""
     layers, dim = [], dim_in
     for hidden in hidden_dims:
-        layers += [nn.Linear(dim, hidden), nn.ReLU(), ByteDropout(dropout)]
+        layers += [nn.Linear(dim, hidden), nn.ReLU(), Dropout(dropout)]
         dim = hidden
     return nn.Sequential(*layers, nn.Linear(dim, n_outputs))
 

@@ -9,11 +9,10 @@ from sk_metaembed import (
     DynamicMetaClassifier,
     DynamicMetaTagger,
 )
-from sk_metaembed._training._random import dropout
+from sk_metaembed._training._random import Dropout
 from sk_metaembed.dynamic import _batches
 from sk_metaembed.dynamic._batches import MAX_POSITIONS, Grid, grid_parts
 from sk_metaembed.dynamic._encoders import (
-    ByteDropout,
     Convolution,
     MeanEncoder,
     make_encoder,
@@ -160,22 +159,16 @@ def test_the_gradient_of_a_maximum_is_divided_among_equal_values(dtype):
     assert tokens.grad.tolist() == expected
 
 
-@pytest.mark.parametrize(
-    "drop",
-    [
-        lambda x, training: ByteDropout(0.3).train(training)(x),
-        lambda x, training: dropout(x, 0.3, training),
-    ],
-)
-def test_dropout_keeps_the_mean_and_the_rate(drop):
+def test_dropout_keeps_the_mean_and_the_rate():
     torch.manual_seed(0)
     x = torch.ones(1000, 1001, requires_grad=True)
-    out = drop(x, True)
+    dropout = Dropout(0.3)
+    out = dropout(x)
     assert float((out == 0).float().mean()) == pytest.approx(0.3, abs=5e-3)
     assert float(out.detach().mean()) == pytest.approx(1.0, abs=5e-3)
     out.sum().backward()
     torch.testing.assert_close(x.grad, out.detach())
-    assert drop(x, False) is x
+    assert dropout.eval()(x) is x
 
 
 @pytest.mark.parametrize(

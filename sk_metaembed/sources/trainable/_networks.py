@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from ..._training._random import dropout
+from ..._training._random import Dropout
 
 
 class TokenNetwork(nn.Module):
@@ -53,7 +53,7 @@ class CharacterNetwork(nn.Module):
         with torch.no_grad():
             self.characters.weight[torch.from_numpy(spec.unseen)] = 0
             self.characters.weight[padding] = 0
-        self.dropout = spec.dropout
+        self.dropout = Dropout(spec.dropout)
         self.encoder = CharCNN(dim, spec.filters)
 
     # The number of groups and their shapes differ between batches.
@@ -67,7 +67,7 @@ class CharacterNetwork(nn.Module):
         return [(values * batch.known[:, None], batch.known)]
 
     def _encode_group(self, ids, lengths):
-        characters = dropout(self.characters(ids), self.dropout, self.training)
+        characters = self.dropout(self.characters(ids))
         return self.encoder(characters, lengths).float()
 
 

@@ -10,7 +10,7 @@ from skorch.callbacks import Callback
 from torch import nn
 from torch.nn import functional
 
-from ...._training._random import dropout
+from ...._training._random import Dropout
 from .._model_files import DIRECTIONS, cell_key, weight_shapes
 from .._network import encode_words
 from ._batches import NO_TARGET
@@ -25,7 +25,7 @@ class TrainableBiLM(nn.Module):
 
     def __init__(self, options, dropout):
         super().__init__()
-        self.options, self.dropout = options, dropout
+        self.options, self.dropout = options, Dropout(dropout)
         self.weights = nn.ParameterDict(initial_weights(options))
 
     def forward(self, batch, states):
@@ -42,13 +42,13 @@ class TrainableBiLM(nn.Module):
         for d in DIRECTIONS:
             x = functional.embedding(batch.inputs[d], table)
             for k in range(n_layers):
-                x = dropout(x, self.dropout, self.training)
+                x = self.dropout(x)
                 before = None if states is None else states[d * n_layers + k]
                 out, state = self._layer(d, k, x, before, keep)
                 skip = self.options.skip_connections and k > 0
                 x = out + x if skip else out
                 after.append(state)
-            outs.append(dropout(x, self.dropout, self.training))
+            outs.append(self.dropout(x))
         return torch.stack(outs), after
 
     def _layer(self, direction, layer, x, state, keep):
