@@ -12,7 +12,7 @@ from ..._core._sklearn import COUNT, POSITIVE, SHARE
 from ...sequences import TokenSequences
 from .._base import used_types
 from ..elmo._character_ids import PADDING, character_ids, count_truncated
-from ._base import TrainableSource
+from . import TrainableSource
 
 _GROUP_SIZE = 256  # words of similar length that the network reads at a time
 

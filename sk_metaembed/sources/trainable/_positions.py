@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core._sklearn import COUNT, POSITIVE
 from .._base import no_tokens_error
-from ._base import TrainableSource
+from . import TrainableSource
 from ._tokens import TableSpec, TokenRows
 
 

@@ -10,7 +10,7 @@ from ..._core._errors import plural
 from ..._core._sklearn import COUNT, POSITIVE
 from ...sequences._api import learn_ngrams, look_up, ngram_numbers
 from .._base import no_tokens_error
-from ._base import TrainableSource
+from . import TrainableSource
 
 
 class TokenBatch(NamedTuple):

@@ -18,7 +18,7 @@ from ..._core._sklearn import COUNT, POSITIVE, StrOptions
 from .._base import used_types
 from ..transformer._embedding import TransformerEmbedding
 from ..transformer._forward import PooledSubwords, Windows, pooled_subwords, windows_of
-from ._base import TrainableSource
+from . import TrainableSource
 
 _SENTENCES_PER_STEP = 1024
 
