@@ -427,7 +427,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         data = X, codes, weights
         # Afterwards a tagger's target also knows the tags that only y_val has, which
         # the held-out score needs.
-        held_out = self._read_validation(X_val, y_val)
+        held_out = self._read_held_out(X_val, y_val)
 
         # The settings: device, data sets, batch size, number of epochs.
         device = resolve_device(self.device)
@@ -463,7 +463,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                     optimizer__weight_decay=weight_decay,
                     verbose=self.verbose,
                 )
-                holds_out = valid_set is not None
+                score = monitor = None
+                if valid_set is not None:
+                    score, monitor = self._held_out_score(valid_set), "valid_loss"
+                    if train_options["monitor"] == "score" and score is not None:
+                        monitor = score.name
                 train(
                     net,
                     train_set,
@@ -472,9 +476,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                     seed=seed,
                     context=context,
                     task={"estimator": self, "X": X, "y": y},
-                    score=self._held_out_score(valid_set) if holds_out else None,
-                    monitor=self._monitor() if holds_out else None,
-                    n_steps=None if holds_out else n_epochs * n_batches,
+                    score=score,
+                    monitor=monitor,
+                    n_steps=n_epochs * n_batches,
                     train_options=train_options,
                 )
                 self.net_, self.history_ = net, net.history
@@ -494,7 +498,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             self.hidden_dims, "hidden_dims", "sizes of layers", may_be_empty=True
         )
         check_sizes(self.encoder_dim, "encoder_dim", "sizes of layers")
-        self._options("train_options")
+        self._check_options("train_options")
+        self._check_options("network_options")
         widths = self._options("network_options")["conv_widths"]
         check_sizes(widths, "conv_widths", "numbers of tokens")
 
@@ -565,7 +570,10 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         return replace(part, mean_weight=total / len(part))
 
     def _data_set(self, X, codes, weights, device):
-        """Return the `SequenceDataset` of the rows whose weight is not 0."""
+        """Return the `SequenceDataset` of the rows whose weight is not 0.
+
+        If tokens have weights, it has all rows.
+        """
         from ._batches import SequenceData, SequenceDataset
 
         per_token = self._target.per_token
@@ -598,11 +606,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             return MAX_EPOCHS
         n_steps = max(self._n_steps, STEPS_PER_OUTPUT * self._target.n_outputs)
         return max(self._min_epochs, math.ceil(n_steps / n_batches))
-
-    def _monitor(self):
-        """Return the entry of the history that early stopping follows."""
-        follows_score = self._options("train_options")["monitor"] == "score"
-        return (follows_score and self._target.score) or "valid_loss"
 
     def _fit_linear_model(self, X, codes, weights, rows):
         """Return the linear model or None, its share, and the weight decay."""
@@ -666,9 +669,12 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         return HeldOutScore(self._target.score, count_right, accuracy)
 
     def _options(self, name):
-        """Return the valid "network_options" or "train_options", with all defaults."""
-        defaults = getattr(self, f"_{name}")
-        options = {**defaults, **(getattr(self, name) or {})}
+        """Return "network_options" or "train_options" with all defaults."""
+        return {**getattr(self, f"_{name}"), **(getattr(self, name) or {})}
+
+    def _check_options(self, name):
+        """Raise unless the keys and values of these options are valid."""
+        defaults, options = getattr(self, f"_{name}"), self._options(name)
         unknown = [key for key in options if key not in defaults]
         if unknown:
             raise ValueError(
@@ -684,9 +690,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                 shown[key] = repr(value)  # in Python, a bool is a number
         owner = f"{type(self).__name__}'s {name}"
         validate_parameter_constraints(constraints, shown, owner)
-        return options
 
-    def _read_validation(self, X_val, y_val):
+    def _read_held_out(self, X_val, y_val):
         """Return valid held-out sequences, targets and weights, or None."""
         if (X_val is None) != (y_val is None):
             missing = "X_val" if X_val is None else "y_val"

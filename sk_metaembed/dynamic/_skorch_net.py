@@ -214,8 +214,7 @@ def _callbacks(own, *, score, monitor, n_steps, train_options):
 
     `own` are those that the user passed. `score` and `monitor`, the entry of the
     history that early stopping and the learning rate follow, are None without held-out
-    part. `n_steps` is the number of steps in which the learning rate falls to 0, or
-    None.
+    part. The learning rate then falls to 0 in `n_steps` steps.
     """
     callbacks = [
         ("epoch_timer", EpochTimer()),
@@ -225,12 +224,12 @@ def _callbacks(own, *, score, monitor, n_steps, train_options):
     ]
     if train_options["gradient_clip"] is not None:
         callbacks += [("clip", GradientNormClipping(train_options["gradient_clip"]))]
-    if monitor is not None and score is not None:
+    if score is not None:
         callbacks += [(score.name, score)]
     # Early stopping raises KeyboardInterrupt, which skips all callbacks after it.
     callbacks += own
     has_schedule = any(isinstance(callback, LRScheduler) for _, callback in own)
-    if n_steps is not None and not has_schedule:
+    if monitor is None and not has_schedule:
         linear = LRScheduler(
             torch.optim.lr_scheduler.PolynomialLR,
             total_iters=n_steps,
