@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import os
 import pickle
+from functools import partial
 from io import BytesIO
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,13 +41,34 @@ class Inert:
         return state.get(attribute, default)
 
 
+class _Tuple(tuple):
+    """Tuple with a hash by identity: that of nested values can exhaust the stack."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+
 # The version in C reserves the memory that a corrupt file asks for.
 class _InertUnpickler(pickle._Unpickler):
     """Unpickler in which each class and function is a subclass of `Inert`."""
 
+    dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)
+
     def find_class(self, module, name):
         """Return a class of records with this name."""
         return type("Record", (Inert,), {"name": f"{module}.{name}"})
+
+    def _load_bytearray(self):
+        """Read the bytes of an array, for which the base class reserves memory."""
+        self.append(self.read(int.from_bytes(self.read(8), "little")))
+
+    def _load_tuple(self, opcode):
+        pickle._Unpickler.dispatch[opcode](self)
+        self.stack[-1] = _Tuple(self.stack[-1])
+
+    dispatch[pickle.BYTEARRAY8[0]] = _load_bytearray
+    for _opcode in pickle.TUPLE + pickle.TUPLE1 + pickle.TUPLE2 + pickle.TUPLE3:
+        dispatch[_opcode] = partial(_load_tuple, opcode=_opcode)
 
 
 def _as_array(value):

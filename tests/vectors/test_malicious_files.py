@@ -74,6 +74,11 @@ def test_bombs_are_bounded(name, write, monkeypatch, cache, limit_of_bombs):
     assert not [p for p in cache.glob("*") if p.name != "sources"]
 
 
+def test_an_array_of_a_pickle_shorter_than_declared_is_refused(write):
+    size = struct.pack("<Q", 8)
+    refused(write("x.kv", b"\x80\x05\x96" + size + b"abc."), "x.kv is a pickle")
+
+
 META = {
     "escape": {"files": {"../../etc/passwd": 1}},
     "count": {"count": 10**12},
