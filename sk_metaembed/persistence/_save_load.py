@@ -194,6 +194,13 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     ('builtins.str.split',)
     TokenSequences(1 sequences, 4 tokens, 4 types)
     """
+    if trusted is not None and (
+        isinstance(trusted, str) or not isinstance(trusted, Iterable)
+    ):
+        raise TypeError(
+            "trusted must be a list of names, as in the error for a file that needs "
+            f"them; got {short_repr(trusted)}."
+        )
     path, trusted = file_path(path, "sk_metaembed.load"), {*(trusted or ())}
     with open(path, "rb") as source, reading(path):
         file = SavedFile(source)

@@ -257,6 +257,12 @@ def test_existing_file_stays_if_writing_fails(path, monkeypatch):
     assert list(path.parent.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("trusted", [True, "os.system"])
+def test_trusted_is_a_list_of_names(trusted, path):
+    with pytest.raises(TypeError, match="trusted must be a list of names.*; got"):
+        load(path, trusted=trusted)
+
+
 @pytest.mark.parametrize(
     "value",
     [threading.Lock(), Counter({1: 2}), {"a": [{"b": threading.Lock()}]}],
