@@ -289,7 +289,9 @@ class WordVectors(Handle, Immutable, keep=16):
         FileExistsError
             If ``path`` exists.
         """
-        store = store_file(source, limit=limit, dtype=dtype, path=path, verbose=verbose)
+        store = store_file(
+            source, limit=limit, dtype=dtype, path=Path(path), verbose=verbose
+        )
         return shared_handle(cls, StoreSpec(store))
 
     @classmethod

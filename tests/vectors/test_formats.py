@@ -133,6 +133,8 @@ def test_store_opens_directly_and_in_part(tmp_path):
     assert [each.dtype for each in parts] == [np.float16, np.float32]
     with pytest.raises(FileExistsError, match="exists already"):
         WordVectors.convert(path, tmp_path / "lee.store")
+    with pytest.raises(TypeError, match="expected str.*not NoneType"):
+        WordVectors.convert(path, None)
 
 
 def test_verbose_shows_progress(write, capsys):
