@@ -1,12 +1,12 @@
-"""The one place that decides what a cell means, typed or as text.
+"""Decide what each cell means, typed or as text.
 
-A table is read in two steps. `read_cells` makes `Cells` of a column of any frame,
-without looking at other rows: a typed cell and the texts that tools write for it become
-one value, or a text from which this value is read. `choose_column_format` then decides
-from the training rows what the column contains, and `read_column` reads any cells by
-this format: as numbers, dates or texts, and with the notations in which they are
-written. The notations of the training rows are stored; other notations of later rows
-get a warning that names both.
+A table is read in two steps. `read_cells` converts a column of any frame to `Cells`,
+row by row: a typed cell and the texts that tools write for it become one value, or a
+text from which this value is read. `choose_column_format` then decides from the
+training rows what the column contains, and `read_column` reads any cells by this
+format: as numbers, dates or texts, and with the notations in which they are written.
+The notations of the training rows are stored; other notations of later rows get a
+warning that names both.
 """
 
 import datetime
@@ -22,7 +22,7 @@ from .._core._optional import pandas as pd
 from ._times import is_duration, seconds_of
 
 # Texts that mean a missing value in every column: what tools write for it, and errors
-# of spreadsheets. Those that pandas reads as missing:
+# of spreadsheets. The texts that pandas reads as missing:
 _PANDAS = """
 #N/A #NA -1.#IND -1.#QNAN -NaN -nan 1.#IND 1.#QNAN
 <NA> N/A NA NULL NaN None n/a nan null
@@ -50,8 +50,8 @@ MISSING = frozenset(
     + [f"Err:{number}" for number in range(501, 541)]  # LibreOffice
     + ["#" * width for width in range(3, 40)]  # a cell that is too narrow
 )
-# Words that people write for a missing number or date, in lower case, and that may be
-# values of a category; ".a" to ".z" are those of SAS and Stata.
+# Words that people write for a missing number or date, in lower case. In a category
+# they may be values. SAS and Stata write ".a" to ".z".
 _ALSO = frozenset(
     ["na", "n.a.", "nat", "nil", "none", "undefined", "#n/a", "-nan", "\\n"]
     + ["nan(ind)", "-nan(ind)", "nan(snan)", "-nan(snan)"]  # of Microsoft's C
@@ -69,23 +69,23 @@ def is_missing_mark(text):
 
 
 _REFUSED = (dict, set, frozenset, bytes, bytearray, complex, np.complexfloating)
-# bool as spreadsheets, R and databases write it.
+# Bools as spreadsheets, R and databases write them.
 _BOOLS = dict.fromkeys(["TRUE", "true"], "True") | dict.fromkeys(
     ["FALSE", "false"], "False"
 )
 _LARGEST_WHOLE = 2.0**53  # smaller ones are exact as floats
 _ENDS = np.array(["-200000", "200000"], "datetime64[Y]")
-_LARGEST_SINGLE = 2**24  # the same of float32
+_LARGEST_SINGLE = 2**24  # the same for float32
 _MASKED = type(np.ma.masked)
 _SHORT_FLOATS = np.float32, np.float16
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of a column, as `read_cells` returns them.
+    """The cells of a column, read by `read_cells`.
 
     `values` are float64 with NaN, datetime64[us] with NaT, or objects: str, tuples of
-    str, None. `notation` is what the tool hands over: "number", "bool" (1 and 0),
+    str, None. `notation` is the type that the tool returns: "number", "bool" (1 and 0),
     "duration" (seconds), "time" (seconds since midnight), "zoned time" (the same in
     UTC), "date", "zoned date" (in UTC) or "text" (each shows its own notation).
     """
@@ -97,12 +97,12 @@ class Cells:
 def read_cells(column, name=""):
     """Return the `Cells` of a column of a frame, or of a list.
 
-    Strings are stripped, and in NFC. Empty ones, and those that tools write for a
-    missing value, are missing. A list of str becomes a tuple. Dates with a time zone
-    are converted to UTC, as `read_dates` does. A float32 becomes the shortest decimal
-    number that rounds to it. In a column that mixes types, a cell that is not a str
-    becomes the text from which its value is read. A column without any cell has
-    numbers; one with integers that floats do not tell apart has texts.
+    Strings are stripped and normalized to NFC. Empty strings, and texts that tools
+    write for missing values, are missing. A list of str becomes a tuple. Dates with a
+    time zone are converted to UTC, as `read_dates` does. A float32 becomes the shortest
+    decimal number that rounds to it. In a column that mixes types, a cell that is not a
+    str becomes the text from which its value is read. A column without cells becomes
+    numbers. A column with integers that floats cannot distinguish becomes texts.
     """
     if type(column).__module__.startswith("polars"):
         cells = _polars_cells(column)
@@ -116,7 +116,7 @@ def read_cells(column, name=""):
 
 
 def distinct(values):
-    """Return the distinct values in order of appearance, and codes; -1 if missing."""
+    """Return distinct values in order of appearance, and their codes, -1 if missing."""
     if len(values) == 1:  # pandas takes longer
         is_present = values[0] is not None and bool(values[0] == values[0])
         return values[: int(is_present)], np.array([is_present - 1])
@@ -127,7 +127,7 @@ def distinct(values):
 def as_texts(cells):
     """Return `Cells` as str, lists joined by commas, with None for missing cells.
 
-    The text of a typed cell is the one that it has in a column that mixes types.
+    A typed cell becomes the same text as in a column that mixes types.
     """
     if cells.notation == "text":
         texts = cells.values
@@ -141,7 +141,7 @@ def as_texts(cells):
 
 
 def typed_text(value, notation):
-    """Return the text from which a value of typed cells is read."""
+    """Return a typed value as the text from which the same value is read."""
     if notation.endswith("date"):
         return _date_text(value) + "Z" * (notation == "zoned date")
     if notation == "bool":
@@ -154,7 +154,7 @@ def typed_text(value, notation):
 
 
 def _polars_cells(column):
-    """Return the cells of a polars Series, None if they are objects."""
+    """Return the cells of a polars Series, or None if the cells are objects."""
     import polars as pl
 
     dtype = column.dtype
@@ -178,7 +178,7 @@ def _polars_cells(column):
 
 
 def _typed_cells(column):
-    """Return the cells of a column whose dtype is numeric or a date, else None."""
+    """Return the cells of a column of numbers or dates, or None for other dtypes."""
     dtype = getattr(column, "dtype", None)
     if isinstance(dtype, pd.PeriodDtype):
         return Cells(_microseconds(pd.Series(column).dt.to_timestamp()), "date")
@@ -196,7 +196,7 @@ def _typed_cells(column):
 
 
 def _microseconds(dates):
-    """Return dates in microseconds; years out of their range become the last ones."""
+    """Return dates in microseconds, clipped to the range of `_ENDS`."""
     dates = np.asarray(dates)
     if np.datetime_data(dates.dtype)[0] in ("us", "ns", "ps", "fs", "as"):
         return dates.astype("datetime64[us]")
@@ -279,7 +279,7 @@ def _object_cells(column, name):
 
 
 def _as_numbers(cells, missing, types):
-    """Return cells that are numbers as float64, None if some are large integers."""
+    """Return cells that are numbers as float64, or None if some are large integers."""
     present = cells[~missing]
     if types & {*_SHORT_FLOATS}:
         present = [_plain_number(cell) for cell in present]
@@ -369,7 +369,7 @@ def _has_text(cell):
 
 
 def _clean(text):
-    """Return a text as all tools write it, None if it marks a missing value."""
+    """Return a text in normalized form, or None if it marks a missing value."""
     text = unicodedata.normalize("NFC", text.strip())
     if text in MISSING:
         return None

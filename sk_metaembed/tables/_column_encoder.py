@@ -20,14 +20,14 @@ from ._string_features import StringFeatures
 from ._text_meta_encoder import TextMetaEncoder
 from ._times import has_database
 
-_MAX_ONE_HOT = 40  # values of a category with an indicator each
+_MAX_ONE_HOT = 40  # values of a category, one indicator per value
 _STRINGS = ("category", "name", "code", "text", "url", "list")
 # Values that repeat are known from the training rows, so their vectors add noise.
 _REPEATED = ("category", "url")
 _N_EXAMPLES = 3
-# Distinct texts that are searched for one that can be read in two ways.
+# Number of distinct texts that are searched for an ambiguous text.
 _SAMPLE = 2000
-# For each notation, the other notations whose cells are certainly read alike.
+# For each notation, the other notations that are certainly read alike.
 _SAME = {
     "time": ("h:mm", "duration"), "h:mm": ("time",),
     "duration": ("m:ss", "time"), "m:ss": ("duration",),
@@ -38,10 +38,11 @@ _ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d\d")  # a number without its last di
 class Column(NamedTuple):
     """How a column of a table is encoded, an entry of `TableEncoder.columns_`.
 
-    `kind` is that of `ColumnFormat`, or "duplicate". `encodings` is what is made of the
-    column, empty if it is not used. `n_features` counts columns of the output, and
-    `n_distinct` and `n_missing` values of the training rows. `r2` is how much of the
-    target's variance a ridge regression on the strings explains, out of fold.
+    `kind` is the kind in `ColumnFormat`, or "duplicate". `encodings` names the
+    encodings of the column, and is empty if the column is not used. `n_features` is the
+    number of columns of the output, `n_distinct` and `n_missing` count values of the
+    training rows. `r2` is the share of the target's variance that a ridge regression on
+    the strings explains, out of fold.
     """
 
     name: str
@@ -79,9 +80,9 @@ def fit_column(
     """Decide the format of a column, and fit its encoder to the training rows.
 
     Strings that have many values are encoded by n-grams, if ``ngrams=True``, and by
-    `sources`, a TextMetaEncoder or None; categories and addresses of web pages only by
-    one of the two. There are no features if an earlier column has the same cells. The
-    other parameters are those of `StringFeatures` and its `fit_transform`.
+    `sources`, a TextMetaEncoder or None; categories and web addresses by only one of
+    the two. There are no features if an earlier column has the same cells. The other
+    parameters are described in `StringFeatures`.
 
     Returns the `ColumnEncoder` and the features, float32 (n_rows, n_features).
     """
@@ -133,7 +134,7 @@ def fit_column(
 
 @dataclass(eq=False)
 class ColumnEncoder:
-    """The encoder of the `Cells` of a column, as `fit_column` fits it."""
+    """The encoder of a column, which `fit_column` fits."""
 
     name: str
     format: ColumnFormat
@@ -141,7 +142,7 @@ class ColumnEncoder:
     offset: float = 0.0  # subtracted from the numbers of the column
     codes: dict | None = None  # of `find_codes`
     code_length: int = 0
-    ambiguous: str = ""  # a number in fit with either decimal separator
+    ambiguous: str = ""  # a number in fit that is valid with either decimal separator
     unshown: str = ""  # separators whose role no number in fit shows
     strings: StringFeatures | None = None
     sources: TextMetaEncoder | None = None
@@ -168,8 +169,8 @@ class ColumnEncoder:
     def _read(self, cells):
         """Return the numbers and the texts of cells.
 
-        Issues a warning if some are not of the kind of the column, or are written in
-        another way than in fit.
+        Issues a warning if some cells are not of the column's kind, or are written
+        differently than in fit.
         """
         column_format = self.format
         reading = read_column(cells, column_format)
@@ -202,10 +203,10 @@ class ColumnEncoder:
         return floats, texts
 
     def _check_decimals(self, texts):
-        """Warn about texts with another decimal separator than in the format.
+        """Warn about texts whose decimal separator differs from the format.
 
         Returns a number such as "1,234", which can have either separator, from these
-        texts or else from fit; "" if neither has one.
+        texts or else from fit; "" if there is none.
         """
         number_format = self.format.numbers
         mark, other = (".", ",") if number_format.decimal == "." else (",", ".")
@@ -243,9 +244,9 @@ class ColumnEncoder:
             )
 
     def _restore_codes(self, texts, is_float):
-        """Return texts, with numbers replaced by the only code in fit that they can be.
+        """Return texts with each number replaced by the only code in fit that matches.
 
-        Warns about numbers that can be several codes, or lack their last digits.
+        Warns about numbers that match several codes, or lack their last digits.
         """
         distinct_texts = [*dict.fromkeys(texts)]
         restored, several = {}, None
@@ -272,14 +273,14 @@ class ColumnEncoder:
         return texts
 
     def _codes_with_zeros(self, number):
-        """Return the codes that a number can be, such as "007" and "7" for 7."""
+        """Return the codes that match a number, such as "007" and "7" for 7."""
         padded = number.zfill(self.code_length)
         if self.codes is None:
             return [padded]
         return self.codes.get(number) or sorted({number, padded})
 
     def _check_zones(self):
-        """Warn about zones of unknown offset, and of times with and without a zone."""
+        """Warn about zones of unknown offset, and times with and without zones."""
         for notation, example in self.notations.items():
             zone = notation.partition(" in ")[2]
             if zone:
@@ -299,7 +300,7 @@ class ColumnEncoder:
             )
 
     def _check_notations(self, notations, texts):
-        """Warn about cells in a notation that no cell in fit has."""
+        """Warn about cells in a notation that did not occur in fit."""
         if not self.notations:
             return
         same = {"bool", "number"} if self.format.kind == "binary" else set()
@@ -322,7 +323,7 @@ class ColumnEncoder:
         warnings.warn(f"column {self.name!r} {message}", UserWarning, stacklevel=3)
 
     def describe(self, n_features):
-        """Return the `Column`."""
+        """Return the `Column` of this encoder."""
         column_format = self.format
         encodings = []
         if column_format.numbers or column_format.dates or column_format.inside:
@@ -339,15 +340,15 @@ class ColumnEncoder:
 
 
 def _texts(cells):
-    """Return the distinct texts among cells, without lists."""
+    """Return the distinct texts among cells, excluding lists."""
     values = cells.values if cells.notation == "text" else ()
     return [text for text in dict.fromkeys(values) if isinstance(text, str)]
 
 
 def _notations_of_texts(cells):
-    """Return the notations that texts resemble, each with its first cell.
+    """Return the notations that texts resemble, with the first text of each.
 
-    A later number, bool or date is read as such a text.
+    Numbers, bools and dates in later tables are read as such texts.
     """
     texts, found = _texts(cells)[:_SAMPLE], {}
     for text, of_date in zip(texts, read_dates(texts, "mdy")[1], strict=True):
@@ -362,15 +363,15 @@ def _notations_of_texts(cells):
     return dict(sorted(found.items(), key=lambda item: item[0] != "text"))
 
 
-# Codes of digits. A number has no zeros in front.
+# Codes of digits, whose leading zeros are lost in numbers.
 
 
 def find_codes(texts):
-    """Return codes such as "007" by the numbers that they become, and their length.
+    """Return codes such as "007" by their numbers, and the length of the codes.
 
-    The length is 0 if no code has leading zeros. The codes are None if all have one
-    length: numbers are padded with zeros then. If few texts are digits, a number can
-    also be a text of its own.
+    The length is 0 if no code has leading zeros. The codes are None if all codes have
+    one length, to which numbers are padded with zeros. If few texts are digits, a
+    number can also be a text by itself.
     """
     texts = {*texts} - {""}
     digits = sorted(filter(str.isdecimal, texts))

@@ -32,9 +32,9 @@ from ._numbers import (
 )
 from ._times import times_of_day
 
-_SAMPLE = 2000  # distinct values on which most decisions are made
+_SAMPLE = 2000  # distinct values that most decisions look at
 _LIST_SAMPLE = 20_000  # items of lists repeat less often
-_FEW = 40  # distinct values of a category, whatever they are
+_FEW = 40  # distinct values that always form a category
 _MOST_SENTINELS = 10
 _URL = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 _HASH = re.compile(r"(?=.*\d)[0-9a-f-]{16,}", re.IGNORECASE)
@@ -63,7 +63,7 @@ class ColumnFormat(NamedTuple):
     # Words that repeat among numbers or dates.
     sentinels: tuple[str, ...] = ()
     categorical: bool = False  # few enough distinct values to encode each of them
-    levels: tuple[float, ...] = ()  # these values, if they are numbers
+    levels: tuple[float, ...] = ()  # the distinct values, if they are numbers
     separator: str = ", "  # between the items of lists
     repeated: float = 0.0  # share of the rows whose value occurs five times or more
     n_distinct: int = 0
@@ -71,7 +71,7 @@ class ColumnFormat(NamedTuple):
 
     @property
     def noun(self):
-        """The kind in the words of messages, such as "a number" or "yes or no"."""
+        """The kind as messages name it, such as "a number" or "yes or no"."""
         is_words = self.numbers is not None and self.numbers.booleans
         return "yes or no" if is_words else f"a {self.kind.replace('binary', 'number')}"
 
@@ -88,13 +88,13 @@ class _Values(NamedTuple):
         return float(self.counts[[bool(m) for m in mask]].sum() / n_rows)
 
     def are_mostly(self, found, share):
-        """Return whether enough of the rows that are not missing are selected."""
+        """Return whether at least a share of the rows with a value is selected."""
         missing = np.array([is_missing_mark(text) for text in self.texts])
         present = self.counts[~missing].sum()
         return present > 0 and self.counts[found].sum() >= share * present
 
     def sample(self, size):
-        """Return the most frequent values and others at equal distances, weighted."""
+        """Return the most frequent values and equally spaced others, with weights."""
         if len(self.texts) <= size:
             return self
         order = np.argsort(-self.counts, kind="stable")
@@ -108,8 +108,8 @@ class _Values(NamedTuple):
 def choose_column_format(cells, name=""):
     """Return the `ColumnFormat` of the `Cells` of the training rows.
 
-    Issues a warning that names the column and the cells, if a few cells are unlike all
-    others: these are read as missing.
+    If a few cells are unlike all others, they are read as missing, and a warning names
+    the column and these cells.
     """
     values, codes = distinct(cells.values)
     counts = np.bincount(codes[codes >= 0], minlength=len(values))
@@ -156,8 +156,8 @@ def find_duplicates(columns):
     return duplicates
 
 
-# Each of these functions returns a `ColumnFormat`; those that may leave cells out also
-# return the odd values, which are read as missing, with their counts.
+# Each of these functions returns a `ColumnFormat`; some also return the odd values,
+# which are read as missing, with their counts.
 
 
 def _float_format(start, values, counts, notation):
@@ -301,10 +301,10 @@ def _date_text_format(start, values, sample, name):
 
 
 def _with_sentinels(start, values, is_read, is_finite=False):
-    """Return a format with the words that repeat, and the odd values.
+    """Return a format with the words that repeat as sentinels, and the odd values.
 
-    These are the values that were not read as numbers or dates. Returns None if there
-    are too many odd ones to be errors. With `is_finite`, "inf" is odd.
+    Odd values are values that were not read as numbers or dates. Returns None if there
+    are too many odd values to be errors. If `is_finite`, "inf" is odd.
     """
     sentinels, odd, n_rows = [], {}, values.counts.sum()
     n_missing, n_distinct = start.n_missing, start.n_distinct
@@ -376,9 +376,9 @@ def _are_compact_dates(texts):
 
 
 def _is_counter(values, n_rows):
-    """Return whether whole numbers are close together and yet hardly repeat.
+    """Return whether whole numbers are close together but hardly repeat.
 
-    n numbers drawn from a range of r would have n ** 2 / (2 r) pairs of equal ones.
+    n random numbers from a range of r have about n ** 2 / (2 r) equal pairs.
     """
     values = np.asarray(values, dtype=np.float64)
     if len({*values.tolist()}) < 0.99 * n_rows or (values != np.floor(values)).any():
@@ -409,12 +409,12 @@ def _is_prose(sample):
     return words > 12 or characters > 90
 
 
-# Numbers with few values, each of which has an indicator. A value is the same number
-# whatever tool writes it: as float32, or rounded to 15 digits by a spreadsheet.
+# Numbers with few values have an indicator per value. A value is the same number in the
+# files of all tools: as float32, or rounded to 15 digits by a spreadsheet.
 
 
 def find_levels(values, n_rows):
-    """Return the distinct numbers in ascending order, () if there are many."""
+    """Return the distinct numbers in ascending order, or () if there are many."""
     if len({*values.tolist()}) > _MOST_DISTINCT:
         return ()
     levels = np.unique(_at_15_digits(values)).tolist()
@@ -436,7 +436,7 @@ def level_names(numbers, levels):
 
 @lru_cache(1024)
 def _keys(levels):
-    """Return the rounded levels, their names and "", and the function that rounds."""
+    """Return rounded levels, their names followed by "", and the rounding function."""
     levels = np.array(levels)
     is_single = len(np.unique(_as_single(levels))) == len(levels)
     round_ = _as_single if is_single else _at_15_digits
@@ -451,7 +451,7 @@ def _as_single(numbers):
 
 
 def _at_15_digits(numbers):
-    """Return numbers rounded to 15 digits; floats have 15 to 17. Integers have all."""
+    """Return numbers rounded to 15 digits, but whole numbers unchanged."""
     values, places = np.unique(numbers, return_inverse=True)
     is_whole = values == np.rint(values)
     values[~is_whole] = [float(f"{value:.15g}") for value in values[~is_whole]]

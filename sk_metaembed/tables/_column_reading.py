@@ -1,9 +1,9 @@
 """Read the cells of a column by its format: as numbers, and as texts.
 
-Reading is row by row: a row alone is read as in any batch. Distinct texts are parsed
-once; each parser returns a value and a notation, which is the way a value is written:
-one of typed cells ("number", "bool", "date", "zoned date", "time", "duration"), "text",
-"list", or the family of a unit, such as "share" for "84.9%".
+Cells are read row by row, so a row is read the same alone and in a batch. Distinct
+texts are parsed once; each parser returns a value and its notation, the way the value
+is written: a notation of typed cells ("number", "bool", "date", "zoned date", "time",
+"duration"), "text", "list", or the family of a unit, such as "share" for "84.9%".
 """
 
 import re
@@ -28,11 +28,11 @@ _UNITS = {"number": "", "bool": "", "duration": "s", "time": "s", "zoned time": 
 class Reading(NamedTuple):
     """What the cells of a column mean.
 
-    `floats`, (n_rows, n_numbers), have the columns of `float_names`, and NaN for what
-    is missing or not allowed by the format. `texts` are str objects, "" if missing. In
-    a column of numbers or dates these are the `sentinels`, and the numbers themselves
-    if the column is `categorical`. `notations` has the first cell of each notation,
-    typed numbers and bools as such, others as text.
+    `floats`, (n_rows, n_numbers), has the columns of `float_names`, and NaN for cells
+    that are missing or not allowed by the format. `texts` has str objects, "" if
+    missing. In a column of numbers or dates, the texts are the `sentinels`, and the
+    numbers too if the column is `categorical`. `notations` has the first cell of each
+    notation, numbers and bools typed, others as text.
     """
 
     floats: np.ndarray
@@ -77,7 +77,7 @@ def read_example(example, column_format):
 
 
 def unread_cells(cells, reading, column_format):
-    """Return which cells of a column of numbers or dates are not read and not missing.
+    """Return a mask of the cells that the format of numbers or dates cannot read.
 
     `reading` is the `Reading` of these cells.
     """
@@ -95,7 +95,7 @@ def unread_cells(cells, reading, column_format):
 
 
 def _read_numbers(cells, column_format):
-    """Return the `Reading` of a column of numbers; NaN for what is not finite."""
+    """Return the `Reading` of a column of numbers; infinite numbers become NaN."""
     number_format = column_format.numbers
     if cells.notation.endswith("date"):
         seconds = times_of_day(cells.values) if number_format.is_duration else None
@@ -135,7 +135,7 @@ def _read_dates(cells, column_format):
 
 
 def _read_strings(cells, column_format):
-    """Return the `Reading` of a column of strings: the numbers inside of them."""
+    """Return the `Reading` of a column of strings: the numbers inside them."""
     if column_format.kind == "list":
         is_text = cells.notation == "text"
         values, codes = distinct(cells.values if is_text else as_texts(cells))
@@ -164,13 +164,13 @@ def _parse(cells, read, how, missing):
 
 
 def _by_row(values, codes, missing):
-    """Return the value for each code, `missing` for -1."""
+    """Return the value of each code, and `missing` for the code -1."""
     end = np.full((1, *values.shape[1:]), missing, values.dtype)
     return np.concatenate([values, end])[codes]
 
 
 def _typed_notation(cells, is_present):
-    """Return the notation of typed cells and its first cell, {} if all are missing."""
+    """Return the notation of typed cells with its first cell, {} if all are missing."""
     if not is_present.any():
         return {}
     value = cells.values[is_present.argmax()]

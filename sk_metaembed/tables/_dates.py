@@ -36,7 +36,7 @@ _FILLERS = frozenset(["st", "nd", "rd", "th", "of", "de", "den", "der", "le", "t
 
 
 def _beginnings(lists):
-    """Return the position of the only list with a word, by beginnings of the word."""
+    """Return the position of a word's list by each unambiguous start of the word."""
     found = {}
     for position, names in enumerate(lists):
         for name in names.split():
@@ -49,7 +49,7 @@ _MONTHS = _beginnings(_MONTH_NAMES)
 _WEEKDAYS = _beginnings([_WEEKDAY_NAMES])
 _NO_ZONES = frozenset({*_MONTHS, *_WEEKDAYS, *_FILLERS})
 
-# A time follows a date, or begins the text. A colon is between date and time in
+# A time follows a date, or begins the text. A colon separates date and time in
 # "13/Aug/2024:17:04" and "13AUG24:17:04".
 _TIME = re.compile(
     rf"(?:^|(?<=\d)T|[ ,]\s*|(?<=\d{{4}}):|(?<=[a-z]\d\d):)(?:{HALF}\s?)?"
@@ -64,7 +64,7 @@ _ERA = re.compile(r"\s(bce?|ad|ce)$", re.IGNORECASE)
 _MONOTONIC = re.compile(r"\sm=[+-][\d.]+$")  # of Go
 
 
-# Dates and times that are written in another form first.
+# Patterns of dates and times that are first rewritten in a usual form.
 _FORMS = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -87,23 +87,23 @@ _FORMS = [
 ]
 _NUMERIC_START = re.compile(r"\d|[+-]\d|q\d", re.IGNORECASE)
 _LONGEST_NUMERIC = 13  # characters, of "+012024-08-13"
-_DIGITS = re.compile(r"[\d-]\d\d")  # of the next, and faster
+_DIGITS = re.compile(r"[\d-]\d\d")  # a faster check before the next pattern
 _MAY_HAVE_FORM = re.compile(r"(?<!\d)(?:\d{4}(?!\d)|\d{8})|[a-z]-\d\d", re.IGNORECASE)
 _NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})\.?")
 _LONGEST = 90  # characters of a text that is a date
 _DAY_OF_YEAR = re.compile(r"[12]\d{3}-(\d{3})")
-_LATE = 335  # of a year, in December
+_LATE = 335  # a day of the year in December
 _CHINESE = str.maketrans("年月년월時时시分분", "----:::::", "日일秒초")
 _CHINESE_MARKS = re.compile(r"\s*([-:])\s*")
 _MOST_CYCLES = 500  # of 400 years; microseconds reach further
 
 
 def read_dates(texts, order):
-    """Return the date and the notation of each text, NaT and "" if there is none.
+    """Return the date and the notation of each text; NaT and "" if not a date.
 
     Dates are datetime64[us], in UTC if their zone is known. A notation is "date",
-    "zoned date" (with a zone), "date in IST" (with a zone whose offset is not known),
-    or "year".
+    "zoned date" (with a zone), "date in IST" (with a zone of unknown offset), or
+    "year".
     """
     dates = np.full(len(texts), np.datetime64("NaT"), "datetime64[us]")
     notations = [""] * len(texts)
@@ -115,7 +115,7 @@ def read_dates(texts, order):
 
 
 def may_be_days_of_years(texts):
-    """Return whether any days of years, such as "2024-226", reach December."""
+    """Return whether any day of a year, such as "2024-350", is in December."""
     found = filter(None, map(_DAY_OF_YEAR.fullmatch, texts))
     return max((int(match[1]) for match in found), default=366) >= _LATE
 
@@ -171,7 +171,7 @@ def _read_parts(text, order):
 
 
 def _add(date, duration):
-    """Return a later or earlier date, also beyond the years of Python's datetime."""
+    """Return a date plus a duration, also outside the years of Python's datetime."""
     if isinstance(date, datetime.datetime):
         try:
             return date + duration
@@ -207,7 +207,7 @@ def _split_time(text):
 
 
 def _split_zone(text):
-    """Split the zone off the text after a time; it is the first or the last word."""
+    """Return the zone in the text after a time, and the rest of the text."""
     zone, rest = split_offset(text)
     if not zone:
         word = _WORD.match(text)
@@ -232,7 +232,7 @@ def _is_zone(word):
 
 
 def _usual_form(text):
-    """Return the same date and time in a usual form, "" if the form is not known."""
+    """Return the date and time of a text in a usual form, or "" if unknown."""
     for pattern in _FORMS:
         match = pattern.fullmatch(text)
         if match:
@@ -317,7 +317,7 @@ def _numeric(first, mark, second, third, order):
         return (_year(first), int(second), int(third)) if is_date else None
     if len(third) < 2:
         return None
-    if mark == "." or order not in ("dmy", "mdy"):  # points are behind day and month
+    if mark == "." or order not in ("dmy", "mdy"):  # with points, the day comes first
         order = "mdy" if mark == "/" else "dmy"
     day, month = (first, second) if order == "dmy" else (second, first)
     return _year(third), int(month), int(day)
@@ -360,11 +360,11 @@ _NEARLY = 0.95  # the others can be odd cells
 
 
 def choose_order(texts, counts):
-    """Return the order of day, month and year in texts, and whether they show it.
+    """Return the order of day, month and year, and whether the texts show the order.
 
-    Only texts with the most frequent mark count, each as often as it occurs. The order
-    is shown by the first kind of evidence that holds for one order alone. It is "" if
-    no text needs an order.
+    Only texts with the most frequent mark count, each as often as it occurs. The first
+    kind of evidence that holds for only one order shows the order. The order is "" if
+    no text needs one.
     """
     by_mark, total = {}, Counter()
     for text, n in zip(texts, counts, strict=True):
@@ -392,10 +392,10 @@ def choose_order(texts, counts):
 
 
 def first_ambiguous(texts, order=None):
-    """Return the first text that is several dates, such as "05/03/2019", or "".
+    """Return the first text that can be several dates, such as "05/03/2019", or "".
 
-    With the `order` of a `DateFormat`, return the first text that this order leaves
-    open.
+    If the `order` of a `DateFormat` is passed, return the first text that is ambiguous
+    in this order.
     """
     for text in filter(_AMBIGUOUS.search, () if order in ("dmy", "mdy") else texts):
         mark, dates = _by_order(text)
@@ -408,8 +408,8 @@ def first_ambiguous(texts, order=None):
 def _by_order(text):
     """Return the mark of a text, and its day, month and year by each possible order.
 
-    There are no orders if a year of four digits is first. A year of two digits is the
-    first or the last of three numbers of two digits.
+    There are no orders if a year of four digits comes first. A year of two digits is
+    the first or the last of three numbers of two digits.
     """
     date = _split_time(text.strip())[0] if len(text) <= _LONGEST else ""
     match = _NUMERIC.fullmatch(date)
@@ -424,12 +424,12 @@ def _by_order(text):
 
 
 def _is_date(day, month, _):
-    """Return whether a month has a day, in a leap year."""
+    """Return whether a day exists in a month of a leap year."""
     return 1 <= month <= 12 and 1 <= day <= monthrange(2000, month)[1]
 
 
 def _distinct_parts(found, orders):
-    """Return the distinct days, months and years by order, of texts with all orders."""
+    """Return distinct days, months and years by order, for texts with all orders."""
     usual = [dates for dates in found if dates.keys() >= {*orders}]
     return {
         order: [*map(set, zip(*(dates[order] for dates in usual), strict=True))]
@@ -439,17 +439,17 @@ def _distinct_parts(found, orders):
 
 
 def _has_last_days(days, _, years):
-    """Return whether a value above 28 shows a field to be days, not short years."""
+    """Return whether values exceed 28, so that they are days instead of short years."""
     is_wide = min(days) < 10 and len(days) > len(years)
     return is_wide and max(days) > 28 >= max(years)
 
 
 def _is_monthly(days, months, years):
-    """Return whether dates are one day of the months, in all seasons of several years.
+    """Return whether dates are on one day of the month, all through several years.
 
-    By another order, they would be the first days of one month, year after year. One
-    first day of all quarters of one year counts too. A fixed number up to 31 can be a
-    year of two digits.
+    In another order, the dates would be the first days of one month, year after year.
+    The first days of all quarters of one year count too. A fixed number up to 31 can be
+    a year of two digits.
     """
     is_one_day = days == {1} or (len(days) == 1 and min(years) > 31)
     seasons = {(month - 1) // 3 for month in months}
@@ -458,7 +458,7 @@ def _is_monthly(days, months, years):
 
 
 def _is_year_likely(parts):
-    """Return whether the first of three numbers resembles a year more than the last."""
+    """Return whether the first of three numbers is more likely a year than the last."""
     if "ymd" not in parts:
         return False
     days, _, years = parts["ymd"]
@@ -477,19 +477,20 @@ def _likely_order(parts, mark):
 
 PARTS = ("days", "year", "month", "day", "weekday", "hour")
 _DAY = np.timedelta64(1, "D")
-_FEWEST = 6  # distinct dates that have an ordinary range
-_FAR = 1  # times this range outside of it: placeholders, if they repeat
-_LIMIT = 3  # times this range: no number is further outside
+_FEWEST = 6  # distinct dates from which an ordinary range is computed
+_FAR = 1  # times this range outside it: repeated dates are placeholders
+_LIMIT = 3  # times this range outside it: numbers are clipped
 _MOST_PLACEHOLDERS = 10
 
 
 class DateFormat(NamedTuple):
     """How the dates of a column are written, and which of their parts vary.
 
-    `order` is for ambiguous cells such as "05/03/19": "dmy", "mdy" or "ymd"; "" is
-    "mdy" for those with slashes and "dmy" for others. "05.03.2019" has the day first.
-    `placeholders` are dates that repeat, far from the others: each has an indicator,
-    and is missing otherwise. Days since 1970 are limited to those from `low` to `high`.
+    `order` is the order of ambiguous cells such as "05/03/19": "dmy", "mdy" or "ymd";
+    "" means "mdy" for cells with slashes and "dmy" for others. "05.03.2019" has the day
+    first. `placeholders` are dates that repeat, far from the others: each is encoded as
+    an indicator and as missing. Days since 1970 are clipped to the range from `low` to
+    `high`.
     """
 
     order: str = ""
@@ -527,7 +528,7 @@ def date_numbers(dates, dates_format):
     numbers = date_parts(dates, dates_format.parts)
     for place, low, high in _limits(dates_format):
         column = numbers[:, place]
-        # np.clip takes longer for a single row.
+        # np.clip is slower for a single row.
         np.minimum(np.maximum(column, low, out=column), high, out=column)
     return numbers
 
@@ -545,7 +546,7 @@ def _limits(dates_format):
 
 
 def placeholder_names(dates, dates_format):
-    """Return each date that is a placeholder as text, "" for other dates."""
+    """Return each placeholder date as text, and "" for other dates."""
     moments = _moments(dates_format)
     order = np.argsort(moments)
     names = np.array([*dates_format.placeholders, ""], dtype=object)

@@ -1,4 +1,4 @@
-"""The learners of a table's model, each with predictions of rows it has not seen."""
+"""Fit the learners of a table's model, and predict the training rows out of fold."""
 
 from itertools import islice, repeat
 from typing import NamedTuple
@@ -19,21 +19,21 @@ from .._targets import (
 )
 from .._training._device import one_blas_thread
 
-# At this distance from 0, relative to their spread, numbers have at most four digits in
+# Numbers this far from 0, relative to their spread, keep at most four digits in
 # float32.
 _FAR = 1000
 
-# Sums of columns remain in the range of float32.
+# Numbers are clipped to this size, so that sums of columns do not overflow float32.
 _LARGEST = 1e30
 
 
 class NumbersInputMixin:
-    """An estimator of tables takes numbers, any of which may be missing."""
+    """Mixin for estimators that read arrays of numbers with missing values."""
 
     def _numbers(self, X, dtype, *, reset=False):
         """Return X as an array; with ``reset=True``, in fit, record its columns.
 
-        Only a fit needs rows.
+        Only `fit` requires at least one row.
         """
         X = plain_container(X)
         if np.ma.isMaskedArray(X):
@@ -54,7 +54,7 @@ class NumbersInputMixin:
 
 
 def offset(numbers):
-    """Return the median of numbers that would merge as float32, 0 for other numbers."""
+    """Return the median if some numbers would become equal as float32, otherwise 0."""
     known = np.unique(numbers[np.isfinite(numbers)])
     if not len(known):
         return 0.0
@@ -72,14 +72,14 @@ def as_float32(numbers):
 
 _ROUNDS = 100
 _TREES = 100
-_PARTS = 3  # of the rows, of which a tree leaves out one
-_MOST_ROWS = 20_000  # of a tree of `trees`
-_SQUASH = 3.0  # standard deviations, above which numbers are compressed
+_PARTS = 3  # parts of the rows; each tree leaves out one part
+_MOST_ROWS = 20_000  # that one tree is fitted on
+_SQUASH = 3.0  # standard deviations; larger numbers are compressed
 _LEAST_SPREAD = 1e-6  # relative; smaller ones are noise of float32
 
 
 class DenseScaler(NumbersInputMixin, TransformerMixin, BaseEstimator):
-    """Numbers as linear models need them: complete, scaled, without outliers.
+    """Impute, standardize and compress numbers for linear models.
 
     Not public. Missing values become the median, with an indicator. Standardized
     numbers z become ``z / sqrt(1 + (z / 3)**2)``.
@@ -124,17 +124,17 @@ class DenseScaler(NumbersInputMixin, TransformerMixin, BaseEstimator):
         return np.array([*names, *absent], dtype=object)
 
 
-# The functions below fit a learner to X, (n_rows, n_features), by the divisions of
+# The functions below fit a learner to X, (n_rows, n_features), on the training parts of
 # `folds`. They return its models, whose mean decision values are those of the learner,
 # and the decision values of each row by models that have not seen it, minus the center
 # of the target, (n_rows, n_columns).
 
 
 class Trees(NamedTuple):
-    """Extremely randomized trees of the columns of a target.
+    """Extremely randomized trees that predict the columns of a target.
 
-    Classes are regressed on as indicators, so that the means of leaves are
-    probabilities, and `decide` returns their log odds.
+    Classes are encoded as indicators. Leaves therefore contain probabilities, and
+    `decide` returns log odds.
     """
 
     trees: list
@@ -144,7 +144,7 @@ class Trees(NamedTuple):
         X = np.ascontiguousarray(X, dtype=np.float32)
         total = np.zeros((len(X), self.trees[0].n_outputs_))
         for tree in self.trees:
-            # `predict` of the estimator takes ten times as long for one row.
+            # The estimator's `predict` takes ten times as long for one row.
             total += tree.tree_.predict(X).reshape(total.shape)
         return _as_decisions(total / len(self.trees), target, len(self.trees))
 
@@ -161,15 +161,15 @@ def _as_decisions(values, target, n_trees):
 
 
 def fit_trees(X, target, folds, sample_weight, random_state):
-    """Fit `Trees`, and predict each row by those that have not seen its unit.
+    """Fit `Trees`, and predict each row by the trees that have not seen its unit.
 
-    Three trees at a time divide the units into three parts, and each leaves out one.
-    Bootstrap samples would depend on the weights: scikit-learn draws heavy rows for
-    every tree. Without folds, all trees see all rows.
+    Each group of three trees shares a random division of the units into three parts,
+    and each tree leaves out one part. Bootstrap samples would depend on the weights:
+    scikit-learn draws heavy rows for every tree. Without folds, all trees see all rows.
     """
     from sklearn.tree import ExtraTreeRegressor
 
-    # Splits should not depend on the scale of each of several columns.
+    # Splits should not depend on the scales of the columns.
     columns = target.columns / target.scale
     columns = columns[:, 0] if columns.shape[1] == 1 else columns
     labels = target.y if target.kind == "classes" else None
@@ -197,7 +197,7 @@ def fit_trees(X, target, folds, sample_weight, random_state):
 
 
 def _parts_left_out(units, labels, n_rows, rng):
-    """Yield the rows that each tree leaves out, bool (n_rows,), without end.
+    """Yield endlessly the mask of rows that the next tree leaves out, (n_rows,).
 
     Each part has a third of the units, and a third of the units of each class in
     `labels`.
@@ -229,7 +229,7 @@ def fit_linear(X, target, folds, sample_weight, random_state=None):
 
 
 def fit_boosting(X, target, folds, sample_weight, random_state):
-    """Fit gradient boosting without each fold."""
+    """Fit gradient boosting on the training part of each fold."""
     from sklearn import ensemble
 
     kind = ensemble.HistGradientBoostingClassifier
@@ -252,7 +252,7 @@ def fit_boosting(X, target, folds, sample_weight, random_state):
 def accepts_missing(estimator):
     """Return whether an estimator accepts NaN.
 
-    A pipeline does if each of its steps does, up to one that imputes.
+    A pipeline accepts NaN if every step up to its first imputer does.
     """
     if hasattr(estimator, "estimator") and hasattr(estimator, "refit"):  # a search
         return accepts_missing(estimator.estimator)
@@ -267,23 +267,23 @@ def accepts_missing(estimator):
 
 
 def fit_estimator(name, estimator, X, target, folds, sample_weight, random_state=None):
-    """Fit an estimator of the user without each fold.
+    """Fit a user's estimator on the training part of each fold.
 
-    An estimator that does not accept missing values receives scaled columns. Errors
-    begin with the name.
+    An estimator that does not accept missing values receives scaled columns. Error
+    messages begin with the name.
     """
     from sklearn.pipeline import Pipeline
 
     with errors_of_model(f"learner {name!r}", estimator):
         if target.kind == "classes":
-            refuse_pairs_of_classes(estimator)  # by the name that its user knows
+            refuse_pairs_of_classes(estimator)  # named, as it is not wrapped yet
         if not accepts_missing(estimator) and clone(estimator) is not estimator:
-            # A frozen one was fitted on the columns as they are.
+            # A frozen estimator was fitted on unscaled columns.
             scaler = DenseScaler().set_output(transform="default")
             estimator = Pipeline([("scaler", scaler), ("model", estimator)])
         if target.kind == "numbers" and target.y.ndim == 2:
-            # Estimators of several columns are wrapped too: they may depend on the
-            # scale of each.
+            # Estimators that accept several columns are wrapped too, because they may
+            # depend on the scales of the columns.
             estimator = PerColumn(estimator)
         return stacking.fit_on_folds(
             estimator, X, target, folds, sample_weight, change_rows=_fill_empty_columns
@@ -300,7 +300,7 @@ def _fill_empty_columns(part):
 
 
 def decide(model, X, target):
-    """Return the decision values of a model of a learner, (n_rows, n_columns)."""
+    """Return the decision values of a learner's model, (n_rows, n_columns)."""
     if isinstance(model, Trees):
         return model.decide(X, target)
     return decision_values(model, X, target)

@@ -1,4 +1,4 @@
-"""Lists in cells: how tools save them, and the text by which they are encoded.
+"""Read lists in cells, as tools save them, and join their items for encoding.
 
 `["a", "b"]` is saved as `['a', 'b']` by pandas (`[np.str_('a'), np.str_('b')]` for
 strings of NumPy), `['a' 'b']` by NumPy, as `["a","b"]` in JSON, as `[a, b]` by DuckDB
@@ -33,7 +33,7 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 def parse_list(text):
-    """Return the items of a list saved as text, None if the text is not such a list.
+    """Return the items of a list saved as text, or None if the text is not a list.
 
     Missing items are left out. In parentheses, items need quotes.
     """
@@ -61,9 +61,9 @@ def parse_list(text):
 
 
 def as_list_text(cell, separator):
-    """Return the items of a list, or of its text, joined by a separator.
+    """Return the items of a list, or of a list saved as text, joined by a separator.
 
-    Other texts are returned as they are: they have the separator, or are a single item.
+    Other texts are returned unchanged: they contain the separator, or are one item.
     """
     items = cell if isinstance(cell, tuple) else parse_list(cell)
     return cell if items is None else separator.join(filter(None, items))
@@ -85,7 +85,7 @@ def _escaped(match):
 
 
 def are_saved_lists(sample):
-    """Return whether nearly all values are lists as tools save them, not of numbers."""
+    """Return whether nearly all values are saved lists of texts."""
     lists = [parse_list(text) for text in sample.texts]
     if sample.share([each is not None for each in lists]) < 0.9:
         return False
@@ -102,7 +102,7 @@ def are_saved_lists(sample):
 
 
 def find_separator(sample):
-    """Return the separator of lists that draw on a common set of items, or ""."""
+    """Return the separator of lists that share their items, or "" if there is none."""
     if sample.share(map(_BRACKETS.fullmatch, sample.texts)) >= 0.9:
         return ""
     for mark in _SEPARATORS:
@@ -117,7 +117,7 @@ def find_separator(sample):
 
 
 def _share_items(rows):
-    """Return whether rows have short items that other rows have, in any position."""
+    """Return whether rows share short items with other rows, in any position."""
     first = {row[0] for row in rows}
     later = {item for row in rows for item in row[1:]}
     items = [item for row in rows for item in row]

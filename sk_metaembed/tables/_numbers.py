@@ -1,6 +1,6 @@
 """Read numbers as people write them, alone in a cell or inside texts.
 
-What one cell cannot show ("1,299", "30 m") is decided once per column, from its
+The meaning of ambiguous cells ("1,299", "30 m") is decided once per column, from its
 training cells, and stored in a `NumberFormat` or `NumbersInside`.
 """
 
@@ -63,7 +63,7 @@ _FAMILIES: dict[str, dict[str, float]] = {
     "share": {"% percent pct": 1},
     "frequency": {"hz": 1, "khz": 1e3, "mhz": 1e6, "ghz": 1e9},
 }  # fmt: skip
-# The family, name and size of a unit, by each word for it.
+# The family, name and size of each unit, by the words for the unit.
 UNITS = {
     word: (family, words.split()[0], float(size))
     for family, units in _FAMILIES.items()
@@ -84,11 +84,11 @@ _LONGEST = 64  # characters of a text that is a number
 class NumberFormat(NamedTuple):
     """How the numbers of a column are written.
 
-    `decimal` is the decimal separator of ambiguous cells, `unit` the unit in which
-    numbers are returned (units of the same family are converted, durations to seconds),
-    `m` the meaning of the unit "m", `booleans` whether the cells are yes and no,
-    `plain` the size of numbers without a unit, in `unit`, and `clock` whether "15:00"
-    is hours and minutes ("h"), or minutes and seconds ("m").
+    `decimal` is the decimal separator of ambiguous cells. Numbers are returned in
+    `unit`; units of the same family are converted, durations to seconds. `m` is the
+    meaning of the unit "m", `booleans` whether the cells are yes and no, `plain` the
+    size of numbers without a unit, in `unit`, and `clock` whether "15:00" is hours and
+    minutes ("h"), or minutes and seconds ("m").
     """
 
     decimal: str = "."
@@ -113,7 +113,7 @@ def may_be_numbers(texts):
 
 
 def are_bounds(texts, numbers):
-    """Return whether bounds such as "<40" and ">=40" have the same number."""
+    """Return whether a number has different bounds, such as "<40" and ">=40"."""
     sides = {}
     for text, number in zip(texts, numbers, strict=True):
         bound = _BOUND.match(text.strip())
@@ -149,7 +149,7 @@ def choose_number_format(texts, counts=None):
             units[unit] += n if unit else 0
             values.setdefault(unit, []).append(value)
     unit = max(units, key=lambda unit: (units[unit], unit), default="")
-    if UNITS.get(unit, ("",))[0] == "duration":  # the most frequent one in seconds
+    if UNITS.get(unit, ("",))[0] == "duration":  # the most frequent unit
         m = "min" if meaning == "m" else meaning
         return number_format._replace(unit="s", m=m, plain=UNITS[unit][2])
     plain = np.array(values.get("", [0.0]))
@@ -160,19 +160,19 @@ def choose_number_format(texts, counts=None):
 
 
 def read_numbers(texts, number_format):
-    """Return the number and the notation of each text, NaN and "" if it is not one.
+    """Return the number and the notation of each text; NaN and "" if not a number.
 
     Digits with leading zeros are numbers here; whether they identify something is
     decided for the column (see `choose_column_format`). "1/2" is a date, a score or a
-    ratio, but not a number; "5 1/2" is. A notation is "number", "bool", one of
-    `read_duration`, the family of the unit, such as "share", or the unit itself if it
-    has no family.
+    ratio, but not a number; "5 1/2" is. A notation is "number", "bool", a notation of
+    `read_duration`, the family of the unit, such as "share", or the unit itself if the
+    unit has no family.
     """
     numbers, notations = np.empty(len(texts)), ["number"] * len(texts)
     plain, has_words = number_format.plain, number_format.booleans
     point = number_format.decimal == "."
     for i, text in enumerate(texts):
-        # float() reads most cells, twenty times as fast as `_parse`.
+        # float() reads most cells, and is twenty times as fast as `_parse`.
         is_usual = (point or "." not in text) and "_" not in text and not has_words
         if is_usual and text[-1:].isdecimal():
             try:
@@ -246,7 +246,7 @@ def _quantity(text, number_format):
 
 @lru_cache(4096)
 def _read_affixes(before, after, meaning):
-    """Return unit and factor by the texts before and after a number, or None."""
+    """Return the unit and factor in the texts before and after a number, or None."""
     sign, before = 1.0, _ABOUT.sub("", before, count=1)
     letters = "".join(filter(str.isalpha, before)).casefold()
     if letters and letters not in _PREFIXES and not _is_currency(before[-1:]):
@@ -333,7 +333,7 @@ def unit_name(word, meaning):
 
 
 def read_value(body, decimal):
-    """Return the number of digits, separators and an exponent, None if malformed."""
+    """Return the number written in a text of digits, or None if malformed."""
     body = body.replace(" ", "").replace("'", "")
     if decimal == "." and _USUAL.fullmatch(body):
         return float(body.replace(",", ""))
@@ -373,10 +373,10 @@ def _grouped(digits, mark):
 
 
 def choose_decimal(bodies):
-    """Return the decimal separator that most numbers have.
+    """Return the decimal separator of most numbers.
 
-    If none shows it, "1.299" is 1299 next to whole numbers such as "850", because
-    decimals with a fixed number of digits would be in all numbers.
+    If no number shows the separator, "1.299" is 1299 next to whole numbers such as
+    "850", because a fixed number of decimals would occur in all numbers.
     """
     votes, whole, grouped = Counter(), False, set()
     for body, n in bodies:
@@ -400,7 +400,7 @@ def _digits(body):
 def first_with_decimal(texts, decimal):
     """Return the first text that shows `decimal` to be the decimal separator, or "".
 
-    With "?", return the first text with a separator that can have either role.
+    If `decimal` is "?", return the first text with a separator of either role.
     """
     for text in texts:
         plain = plain_text(text)
@@ -428,15 +428,15 @@ _INSIDE = re.compile(
     rf"(?<![\d.,])({BODY})([^\W\d_]+(?:/[^\W\d_]+)?|[%\"']| [^\W\d_]+(?:/[^\W\d_]+)?)?"
 )
 _MOST_SLOTS = 8
-_LEAST_SHARE = 0.01  # of the rows
+_LEAST_SHARE = 0.01  # of the rows have a slot
 
 
 class NumbersInside(NamedTuple):
     """Numbers to take from the texts of a column.
 
-    `units` are those that are told apart; units of the same family are converted to
-    the one among them. `slots` are pairs of a unit, "" for all others, and the
-    position among the numbers of this unit.
+    `units` are the units to distinguish, one per family; other units of a family are
+    converted. `slots` are pairs of a unit, "" for all other units, and the position
+    among the numbers of this unit.
     """
 
     decimal: str = "."
@@ -455,8 +455,8 @@ class NumbersInside(NamedTuple):
 def choose_numbers_inside(texts, counts):
     """Return the NumbersInside of distinct texts, which occur `counts` times.
 
-    A slot is taken if at least 1 % of the rows (and five of them) have it, and if it
-    has two different values; at most the 8 most frequent ones.
+    A slot needs two different values, and numbers in at least five rows and 1 % of the
+    rows. At most the 8 most frequent slots are returned.
     """
     found = [_find(text) for text in texts]
     if not any(found):
@@ -478,7 +478,7 @@ def choose_numbers_inside(texts, counts):
 
 
 def _choose_units(pairs, meaning, enough):
-    """Return the units that enough rows have, the most frequent one of each family."""
+    """Return the units in at least `enough` rows, the most frequent of each family."""
     rows = Counter()
     for row, n in pairs:
         rows.update(dict.fromkeys((_read_word(w, meaning)[0] for *_, w in row), n))
@@ -509,7 +509,7 @@ def _find(text):
 
 
 def _slots(row, plan):
-    """Return the numbers in a text by unit (one of the plan, or "") and occurrence."""
+    """Return the numbers in a text by unit (in the plan, or "") and occurrence."""
     seen, out = {}, {}
     for negative, body, word in row:
         value = read_value(body, plan.decimal)

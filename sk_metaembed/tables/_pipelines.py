@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
 EFFORTS = ("low", "medium", "high")
-# Parameters of a source that its trained copies share.
+# Parameters of a source that are copied to its trained models.
 _PARAMETERS = (
     *("model", "prompt", "prompt_name", "revision", "trust_remote_code", "trusted"),
     "device",
@@ -37,10 +37,11 @@ _PARAMETERS = (
 
 
 def trained_models(estimator, sources, effort, random_state):
-    """Return (name, estimator) pairs, the `models` of a stack, or None without any.
+    """Return the `models` of a stack as (name, estimator) pairs, or None.
 
-    Each `TransformerEmbedding` among the (name, source) pairs is trained. Without one,
-    a network of the vectors of all sources is, or of learned vectors of tokens.
+    Each `TransformerEmbedding` among the (name, source) pairs is trained. If there is
+    none, a network is trained on the vectors of all sources, or on learned token
+    vectors.
     """
     if effort not in EFFORTS:
         raise ValueError(f"effort must be one of {EFFORTS}; got {effort!r}.")
@@ -75,7 +76,7 @@ def _network(is_number, random_state):
 
 
 def _trained_on_pairs(source, random_state):
-    """Return a pipeline that trains an encoder on pairs of texts, and classifies."""
+    """Return a pipeline of an encoder, trained on pairs of texts, and a classifier."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
@@ -98,7 +99,7 @@ def _trained_whole(source, is_number, random_state):
     options = {} if is_number else {"label_smoothing": 0.0}
     return kind(
         trainable=TrainableTransformer(encoder),
-        # One vector per text has no neighbors for filters to read.
+        # Filters read neighboring vectors, but there is one vector per text.
         encoder="max",
         head_dropout=0.2,
         train_options=options,
@@ -130,21 +131,21 @@ def make_text_pipeline(
     estimator : "classifier", "regressor" or estimator, default="classifier"
         The last step. The strings select `StackedMetaClassifier` and
         `StackedMetaRegressor`. Any other estimator receives the columns of a
-        `TextMetaEncoder`, with predictions of the stack. For one of
-        `sklearn.semi_supervised`, -1 in y is a row without a label.
+        `TextMetaEncoder`, with predictions of the stack. For an estimator of
+        `sklearn.semi_supervised`, -1 in y marks a row without a label.
     sources : list of sources or of (str, source) pairs, default=None
-        Sources of vectors, as for `EmbeddingUnion`. Without names they are named after
-        their classes.
+        Sources of vectors, as for `EmbeddingUnion`. Sources without a name are named
+        after their class.
     effort : {"low", "medium", "high"}, default="low"
         How much time may be spent in `fit`. "low" fits linear models of frozen sources,
         in seconds. "medium" also trains a copy of each `TransformerEmbedding` on pairs
         of texts of equal and of different classes (`ContrastiveEmbedding`): minutes on
         a CPU. "high" also trains a copy with its classifier (`TrainableTransformer`):
-        minutes on a GPU. For a regressor, both are the latter. Without a
+        minutes on a GPU. For a regressor, "medium" is the same as "high". Without a
         `TransformerEmbedding`, both train a `DynamicMetaClassifier` or
-        `DynamicMetaRegressor` that reads the order of tokens by convolutions. There is
-        a trained network for each fold of the stack, so prediction takes as many times
-        longer, and files are as many times larger.
+        `DynamicMetaRegressor` that reads the order of tokens by convolutions. Each fold
+        of the stack has its own trained network, so prediction time and file size grow
+        with the number of folds.
     n_jobs : int, default=None
         Number of sources and models that are fitted in parallel.
     random_state : int, RandomState instance or None, default=None
@@ -154,18 +155,18 @@ def make_text_pipeline(
     Returns
     -------
     Pipeline
-        An unfitted pipeline with the steps "tokens", "sources" if there are any, and
+        An unfitted pipeline with the steps "tokens", "sources" if any are passed, and
         "model"; for another estimator, "encoder" and "model".
 
     Raises
     ------
     TypeError, ValueError
-        If `estimator` or `effort` is not one of these, or `effort` trains networks and
+        If `estimator` or `effort` is invalid, or if `effort` trains networks and
         `estimator` is not a stack.
 
     See Also
     --------
-    StackedMetaClassifier : Its parameter `models` takes other trained models.
+    StackedMetaClassifier : The stack, whose parameter `models` adds trained models.
     make_table_pipeline : For tables with columns of other kinds.
 
     Examples
@@ -219,14 +220,13 @@ def make_table_pipeline(
     estimator : "classifier", "regressor" or estimator, default="classifier"
         The last step. The strings select `TableClassifier` and `TableRegressor`. Any
         other estimator receives the encoded table; if it does not accept missing
-        values, they are imputed, and numbers are scaled. For one of
-        `sklearn.semi_supervised`, -1 in y is a row without a label.
+        values, they are imputed, and numbers are scaled. For an estimator of
+        `sklearn.semi_supervised`, -1 in y marks a row without a label.
     sources : list of sources or of (str, source) pairs, default=None
-        Sources of vectors of strings, in addition to n-grams, as for
-        `TableEncoder`.
+        Sources of vectors for strings, in addition to n-grams, as for `TableEncoder`.
     learners : list of str or (str, estimator) pairs, default=None
         The learners of `TableClassifier` or `TableRegressor`, such as ``["boosting",
-        "linear", ("forest", RandomForestClassifier())]``. None uses all of its own.
+        "linear", ("forest", RandomForestClassifier())]``. None uses all.
     n_jobs : int, default=None
         Number of columns and learners that are fitted in parallel.
     verbose : int, default=0
@@ -237,13 +237,13 @@ def make_table_pipeline(
     Returns
     -------
     Pipeline
-        An unfitted pipeline with the steps "table" and "model"; in between "scaler",
-        if the estimator does not accept missing values.
+        An unfitted pipeline with the steps "table" and "model", and "scaler" between
+        them if the estimator does not accept missing values.
 
     Raises
     ------
     TypeError, ValueError
-        If `estimator` is not one of these.
+        If `estimator` is invalid.
 
     See Also
     --------
@@ -252,7 +252,7 @@ def make_table_pipeline(
     Notes
     -----
     ``fit(X, y, model__sample_weight=w)`` weights rows in the model;
-    ``table__sample_weight`` does so in the encoder, and ``table__groups``,
+    ``table__sample_weight`` weights them in the encoder. ``table__groups`` and
     ``model__groups`` keep rows of one group in one fold.
 
     Examples
@@ -296,7 +296,7 @@ def make_table_pipeline(
 
 
 def _target_type(estimator):
-    """Return the type of target that a last step takes, for the encoder before it."""
+    """Return the `target_type` of the encoder before a last step."""
     if isinstance(estimator, str):
         return "continuous" if estimator == "regressor" else "auto"
     if type(estimator).__module__.startswith("sklearn.semi_supervised"):

@@ -1,4 +1,4 @@
-"""Numbers for a column of strings: indicators, or n-grams reduced and regressed."""
+"""Encode a column of strings by indicators, or by n-grams and regressions on them."""
 
 from typing import NamedTuple
 
@@ -24,13 +24,13 @@ class RidgeFit(NamedTuple):
 def fit_ridge(X, codes, targets, folds, weights, penalties):
     r"""Return the `RidgeFit` whose penalty has the least squared error out of fold.
 
-    X are the features of the distinct cells, CSR (n_cells, n_features), and `codes` the
-    cell of each row. `folds` are the folds that hold out the rows.
+    X has the features of the distinct cells, CSR (n_cells, n_features), `codes` the
+    number of each row's cell, and `folds` the fold that holds out each row.
 
     For each penalty :math:`\alpha` and each fold, the coefficients w minimize
     :math:`\sum_c n_c (x_c^\top w - \bar y_c)^2 + \alpha \|w\|^2` over the distinct
     cells c, where :math:`n_c` is the weight of a cell's rows in the training part and
-    :math:`\bar y_c` the mean of their targets minus the mean of all. All problems are
+    :math:`\bar y_c` the mean of their targets minus the overall mean. All problems are
     solved at once by conjugate gradients.
     """
     n_cells, n_folds, n_targets = X.shape[0], folds.max() + 1, targets.shape[1]
@@ -72,8 +72,8 @@ def fit_ridge(X, codes, targets, folds, weights, penalties):
 def _solve(X, weights, right, penalties):
     """Solve ``X.T @ (weights * (X @ W)) + penalties * W = X.T @ right`` for W.
 
-    Each column of `weights` and `right`, (n_cells, n_problems), is a problem of its
-    own. The solutions have shape (n_features, n_problems).
+    Each column of `weights` and `right`, (n_cells, n_problems), is one problem. The
+    solutions have shape (n_features, n_problems).
     """
     transposed = X.T.tocsr()
     return conjugate_gradients(
@@ -99,13 +99,13 @@ _LEAST_R2 = 2.0  # times the number of rows
 class StringFeatures(BaseEstimator):
     """Encode the strings of one column as numbers.
 
-    Not public. Few values are encoded as indicators. Others are encoded by the leading
-    singular vectors of their character n-grams, the logarithm of the number of training
-    rows with the same string and, if there is a target, the predictions of a ridge
-    regression on the TF-IDF of words and characters, out of fold for the training rows.
-    `n_components` is at most the rank. N-grams of lists, whose items are kept as they
-    are, do not ignore case. `values_` are the distinct strings of the training rows,
-    sorted, and `r2_` is that of the regression out of fold, or None.
+    Not public. Strings with few values are encoded as indicators. Others are encoded by
+    the leading singular vectors of their character n-grams, the logarithm of the number
+    of training rows with the same string and, if there is a target, the predictions of
+    a ridge regression on the TF-IDF of words and characters, out of fold for the
+    training rows. The number of components is limited to the rank. N-grams of lists are
+    case-sensitive, like the items. `values_` has the sorted distinct strings of the
+    training rows, and `r2_` the out-of-fold score of the regression, or None.
     """
 
     def __init__(self, one_hot, n_components, random_state, lowercase=True):
@@ -117,8 +117,8 @@ class StringFeatures(BaseEstimator):
     def fit_transform(self, texts, targets, folds, weights):
         """Fit, and return the features of the training rows, float32.
 
-        `texts` are str objects, `targets` (n_rows, n_targets) or None, and `folds` the
-        folds that hold out the rows.
+        `texts` has str objects, `targets` the shape (n_rows, n_targets) or None, and
+        `folds` the fold that holds out each row.
         """
         self.values_, codes = np.unique(texts, return_inverse=True)
         self.log_counts_ = np.log(np.bincount(codes))
@@ -133,8 +133,8 @@ class StringFeatures(BaseEstimator):
             X = csr_array(hstack([words, characters], format="csr"))
             fit = fit_ridge(X, codes, targets, folds, weights, _PENALTIES)
             self.r2_ = fit.r2
-            # Predictions of noise are negatively correlated with the target of the
-            # row that is held out, from which a model would learn the opposite.
+            # Out-of-fold predictions of noise are negatively correlated with the
+            # target, so a model would learn the opposite.
             if fit.r2 > _LEAST_R2 / len(texts):
                 self.coef_, self.intercept_ = fit.coef, fit.intercept
                 parts.append(fit.out_of_fold)
@@ -160,7 +160,7 @@ class StringFeatures(BaseEstimator):
         return bool(self._places(texts[texts != ""])[1].all())
 
     def feature_names(self, target_names):
-        """Return the names of the features, given the names of columns of targets."""
+        """Return the names of the features, given the names of the target columns."""
         if self.one_hot:
             return self.values_.tolist()
         names = [f"chars__{i}" for i in range(self.components_.shape[1])]
@@ -176,7 +176,7 @@ class StringFeatures(BaseEstimator):
         return out
 
     def _places(self, texts):
-        """Return the place of each text among the values, and whether it is one."""
+        """Return each text's position among the values, and whether it is a value."""
         places = np.searchsorted(self.values_, texts)
         places = np.minimum(places, max(len(self.values_) - 1, 0))
         if not len(self.values_):
@@ -184,7 +184,7 @@ class StringFeatures(BaseEstimator):
         return places, self.values_[places] == texts
 
     def _learn_ngrams(self):
-        """Fit the vectorizers; return the TF-IDF of the values, of words and chars."""
+        """Fit the vectorizers, and return the TF-IDF of words and of characters."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         options = {
@@ -210,7 +210,7 @@ class StringFeatures(BaseEstimator):
         return out
 
     def _learn_components(self, characters):
-        """Learn the singular vectors; return the values' coordinates."""
+        """Learn the singular vectors, and return the values' coordinates."""
         from sklearn.utils.extmath import randomized_svd
 
         n_components = min(self.n_components, *(n - 1 for n in characters.shape))
@@ -223,13 +223,14 @@ class StringFeatures(BaseEstimator):
             # In other directions the training strings differ by rounding only, and new
             # strings may differ by more.
             vectors = vectors[values > _LEAST_RATIO * values[0]]
-            # Sparse products copy other layouts, which takes longest for one row.
+            # Sparse products copy arrays of other layouts, which slows down single
+            # rows.
             self.components_ = np.ascontiguousarray(vectors.T)
         return characters @ self.components_
 
 
 def _tfidf(vectorizer, texts):
-    """Return what a fitted vectorizer does, without its checks, which dominate one row.
+    """Return the output of a fitted vectorizer without its checks, slow for one row.
 
     Without a vectorizer there are no columns.
     """

@@ -56,27 +56,25 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     the decisions. Strings with many distinct values are encoded by their character
     n-grams, the numbers inside them, how often they occur, and the predictions of a
     ridge regression on their words and characters. Missing values stay NaN. Dates with
-    a time zone are converted to UTC, durations and times of day to seconds. A column
-    that is written in another way than in `fit`, such as .849 for "84.9%", is named in
-    a warning.
+    a time zone are converted to UTC, durations and times of day to seconds. A warning
+    names columns that are written differently than in `fit`, such as .849 for "84.9%".
 
     Parameters
     ----------
     sources : list of sources or of (str, source) pairs, default=None
-        Sources of vectors of names, codes, texts and lists, in addition to n-grams,
-        as for `EmbeddingUnion`. Without names they are named after their classes.
-        Categories of many values, which repeat, are encoded by them only if "ngrams"
-        is not active.
+        Sources of vectors for names, codes, texts and lists, in addition to n-grams, as
+        for `EmbeddingUnion`. Sources without a name are named after their class.
+        Sources encode categories with many values only if "ngrams" is not active.
     active : str or sequence of str, default=None
         Names of the sources to use, among "ngrams" and the names in `sources`. None
-        uses all. Without any, strings with many values are left out, except for the
-        numbers inside them. It can be searched over.
+        uses all sources. An empty list leaves out strings with many values, except for
+        the numbers inside them. The parameter can be tuned by a search.
     n_components : int, default=10
-        Number of dimensions to keep of n-grams, and of each source.
+        Number of dimensions to keep for n-grams and for each source.
     target_type : {"auto", "continuous", "semi-supervised"}, default="auto"
         Type of y. "auto" decides as scikit-learn's `type_of_target` does: integers are
-        classes. "continuous" takes any y as numbers. "semi-supervised" takes classes,
-        and -1 for rows without a label, as a `SelfTrainingClassifier` does.
+        classes. "continuous" reads any y as numbers. "semi-supervised" reads classes,
+        with -1 for rows without a label, as `SelfTrainingClassifier` does.
     n_jobs : int, default=None
         Number of columns that are fitted in parallel.
     random_state : int, RandomState instance or None, default=None
@@ -96,55 +94,57 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     Raises
     ------
     TypeError
-        If a cell is neither a number, a date, a str, a list of str, nor missing.
+        If a cell is not a number, a date, a str, a list of str or missing.
     ValueError
-        If the columns differ from fit, or two have the same name.
+        If the columns differ from those in `fit`, or two columns have the same name.
 
     Warns
     -----
     UserWarning
-        If cells of a column are unlike the others, and become missing values; if they
-        can be read in two ways, and none in fit shows which one: decimal points and
-        commas, the order of day and month, codes such as "07" and "007", times with
-        and without a zone; if the offset of a zone such as "IST" is not known.
+        If cells of a column are unlike the others, and become missing values; if cells
+        can be read in two ways, and no cell in `fit` shows which way is right: decimal
+        points and commas, the order of day and month, codes such as "07" and "007",
+        times with and without a zone; if the offset of a zone such as "IST" is unknown.
 
     See Also
     --------
-    make_table_pipeline : Adds a model.
+    make_table_pipeline : Make a pipeline of this encoder and a model.
     TextMetaEncoder : Encodes columns of texts by several sources.
 
     Notes
     -----
     A code is the same as an integer, as a float and as text: 12, 12.0, "12" and "12.0".
-    A number is read as the code that it was before its zeros in front were lost: 7 as
-    "007" if all codes in fit have three digits, or if "007" is the only one of 7.
+    Leading zeros that a number has lost are restored: 7 is read as "007" if all codes
+    in `fit` have three digits, or if "007" is the only code in `fit` for 7.
 
-    All dates of a column are read in the order by which most dates in fit are dates:
-    "31/12/2019" shows it for "05/03/2019". It is also shown by one day of the months of
-    several years, such as "01/05/2019", and by points, such as "05.03.2019". Otherwise,
-    the month is usually first with slashes, and the day with other marks.
+    All dates of a column are read in one order, in which most dates in `fit` are valid:
+    "31/12/2019" shows the order for "05/03/2019". Monthly dates of several years, such
+    as "01/05/2019", and points, such as "05.03.2019", also show the order. Otherwise,
+    the month usually comes first with slashes, and the day with other marks.
 
-    A date that repeats far from all others, such as 9999-12-31, has an indicator and is
-    missing otherwise: linear models could not tell the others apart. "15:00" is hours
-    and minutes unless numbers such as "75:30" or "1:02:03" show minutes and seconds.
+    A date that repeats, far from all others, such as 9999-12-31, is encoded as an
+    indicator and as missing, because linear models could not distinguish the other
+    dates next to it. "15:00" is hours and minutes unless numbers such as "75:30" or
+    "1:02:03" show minutes and seconds.
 
     Columns are found by name, in any order; further columns are ignored. The output is
-    float32: the median is subtracted from numbers that it could not tell apart, such as
-    the seconds since 1970 on one day. The parts of dates have fractions: 07:30 is hour
-    7.5.
+    float32. The median is subtracted from numbers that float32 cannot distinguish, such
+    as the seconds since 1970 on one day. The parts of dates have fractions: 07:30 is
+    hour 7.5.
 
     ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)``, as for
     scikit-learn's `TargetEncoder`: ``fit_transform`` predicts each row by regressions
     that were not fitted on it. A Pipeline calls ``fit_transform``, as intended. Without
-    y, and below 30 rows, there are no predictions.
+    y, or with fewer than 30 rows, there are no predictions.
 
     For a string with the TF-IDF features x (words, pairs of words, characters), the
     prediction is :math:`\bar y + x^\top w`, where w minimizes :math:`\sum_i (\bar y +
-    x_i^\top w - y_i)^2 + \alpha \|w\|^2`, and :math:`\alpha` has the least error out of
-    fold. y is divided by its standard deviation. Classes have an indicator each: of two
-    classes the second, and of more than ten the ten most frequent. A column of strings
-    has no predictions if their :math:`R^2` out of fold is not above 2 / n for n rows.
-    Without `groups`, copies of rows are in one fold, as of `TableClassifier`.
+    x_i^\top w - y_i)^2 + \alpha \|w\|^2`, and :math:`\alpha` has the smallest error out
+    of fold. y is divided by its standard deviation. Classes are encoded as indicators:
+    one for the second of two classes, one per class, or one for each of the ten most
+    frequent classes. Predictions of a column are dropped unless their out-of-fold
+    :math:`R^2` exceeds 2 / n for n rows. Without `groups`, copies of rows are in one
+    fold, as in `TableClassifier`.
 
     Examples
     --------
@@ -190,7 +190,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
 
     @property
     def source_names(self) -> list[str]:
-        """Names of all sources, active or not: "ngrams" and those given."""
+        """Names of all sources, active or not: "ngrams" and those in `sources`."""
         return [_NGRAMS, *(name for name, _ in self._named_sources)]
 
     def fit(
@@ -230,7 +230,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> NDArray[np.float32]:
-        """Fit the encodings and encode the training rows, predictions out of fold.
+        """Fit the encodings, and encode the training rows with out-of-fold predictions.
 
         Parameters
         ----------
@@ -302,7 +302,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         Parameters
         ----------
         X : DataFrame, array of shape (n_rows, n_columns) or list of rows
-            With the columns seen in `fit`, in any order if they have names.
+            A table with the columns seen in `fit`, in any order if they have names.
 
         Returns
         -------
@@ -326,13 +326,13 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         Parameters
         ----------
         input_features : ignored
-            The names of fit are used.
+            The names seen in `fit` are used.
 
         Returns
         -------
         ndarray of str objects
-            The name of the column, and ``column__part`` where it has several: values
-            of categories, parts of dates, units of numbers inside strings.
+            The name of the column, or ``column__part`` if the column has several parts:
+            values of categories, parts of dates, units of numbers inside strings.
         """
         check_is_fitted(self)
         names = [e.feature_names(self._target_names) for e in self._encoders]
@@ -384,7 +384,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
 
 
 def plain_features(encoder, X):
-    """Return the features by column, without strings that n-grams or sources encode."""
+    """Return the features of each column that n-grams and sources do not encode."""
     pairs = zip(encoder.columns_, encoder._by_column(X), strict=True)
     return {
         column.name: of_column.transform(cells)
@@ -396,9 +396,9 @@ def plain_features(encoder, X):
 def _read_targets(y, n_rows, target_type, weights):
     """Return y as columns of unit variance, (n_rows, n_targets), names and weights.
 
-    Classes have an indicator each, two classes a single one. Only the most frequent of
-    many classes have a column. Without y, there are no columns: None. The weights are
-    those given, but 0 for rows without a label.
+    Each class has an indicator, but two classes share one. Only the most frequent of
+    many classes have a column. Without y, the columns are None. Rows without a label
+    get the weight 0.
     """
     if y is None:
         return None, [], weights

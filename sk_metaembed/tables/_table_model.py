@@ -1,4 +1,4 @@
-"""TableClassifier and TableRegressor: a weighted sum of learners of encoded tables."""
+"""TableClassifier and TableRegressor: weighted sums of learners for encoded tables."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _LEARNERS = ("boosting", "trees", "linear")
 _FEWEST_CELLS = 1_000_000  # for several threads
 # The limit of OpenMP belongs to a thread, and the limit of BLAS to the process.
 _ONE_THREAD: dict[str, Any] = {"limits": 1, "user_api": "openmp"}
-_MANY_COPIES = 0.1  # share of the rows, from which a warning names them
+_MANY_COPIES = 0.1  # share of the rows; from this share on, a warning counts copies
 
 
 class _TableModel(
@@ -69,9 +69,8 @@ class _TableModel(
     Parameters
     ----------
     n_jobs : int, default=None
-        Number of learners that are fitted in parallel, each by one thread. None fits
-        one after the other; from a million numbers on, with all cores where a learner
-        can use them.
+        Number of learners to fit in parallel, with one thread each. None fits one
+        learner after the other, with all cores if X has a million numbers or more.
     verbose : int, default=0
         1 shows a progress bar. scikit-learn's own is set with ``set_callbacks``: each
         learner is a task.
@@ -83,8 +82,8 @@ class _TableModel(
     weights_ : dict of str to float
         Weight of each learner in the sum.
     scores_ : dict of str to float
-        Accuracy or coefficient of determination of each learner, and of their "sum", on
-        rows that they have not seen. NaN if no row could be held out.
+        Accuracy or coefficient of determination of each learner, and of the weighted
+        "sum", on rows that the learners have not seen. NaN if no row could be held out.
     estimators_ : dict of str to list of estimator
         The fitted models of each learner, whose decision values are averaged.
     n_features_in_ : int
@@ -131,8 +130,8 @@ class _TableModel(
         y : array-like of shape (n_rows,) or (n_rows, n_columns)
             The target.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weight of each row in the learners, weights and scores. Rows of weight 0
-            are treated as absent.
+            Weight of each row in the learners, their weights and the scores. Rows of
+            weight 0 are ignored.
         groups : array-like of shape (n_rows,), default=None
             Rows of one group are in one fold. None groups copies of rows.
 
@@ -159,8 +158,8 @@ class _TableModel(
             models = {n: m for n, (m, _) in zip(learners, parts, strict=True)}
             decisions = np.stack([each for _, each in parts])
             defaults = np.full(len(learners), 1 / len(learners))
-            # Built-in learners may overfit as models of users do, for example to
-            # copies.
+            # Built-in learners are shrunk like users' models, because they may overfit
+            # too, for example to copies.
             are_shrunk = [True] * len(learners)
             self._learn_weights(training, models, decisions, defaults, are_shrunk)
             total = np.tensordot([*self.weights_.values()], decisions, 1)
@@ -168,7 +167,7 @@ class _TableModel(
         return self
 
     def _read_learners(self):
-        """Return the function that fits each learner, by name."""
+        """Return the function that fits each learner, by the learner's name."""
         learners = {}
         for learner in self.learners:
             if isinstance(learner, str):
@@ -211,7 +210,7 @@ class _TableModel(
             yield from progress_bar(parallel(calls), **shown)
 
     def _rows(self, X, *, reset=False):
-        """Return X as float32, minus the median of columns that float32 would merge."""
+        """Return X as float32, after subtracting the median where float32 needs it."""
         X = self._numbers(X, [np.float32, np.float64], reset=reset)
         is_float32 = X.dtype == np.float32
         if reset:
@@ -250,17 +249,18 @@ class TableClassifier(TargetClassifierMixin, _TableModel):
     Parameters
     ----------
     learners : list, default=("boosting", "trees", "linear")
-        Names, or pairs of a name of its own and any classifier. "boosting" is a
-        `HistGradientBoostingClassifier`, "trees" an `ExtraTreesRegressor` of indicators
-        of the classes, "linear" a `LogisticRegression`. Classifiers that do not accept
-        missing values receive imputed and scaled columns.
+        Names of built-in learners, or pairs of a new name and any classifier.
+        "boosting" is a `HistGradientBoostingClassifier`, "trees" an
+        `ExtraTreesRegressor` of indicators of the classes, "linear" a
+        `LogisticRegression`. Classifiers that do not accept missing values receive
+        imputed and scaled columns.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as for scikit-learn's classifiers.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes in y; for an indicator matrix the numbers of its columns.
+        The classes in y; for an indicator matrix, the column numbers.
 
     Raises
     ------
@@ -274,33 +274,33 @@ class TableClassifier(TargetClassifierMixin, _TableModel):
 
     See Also
     --------
-    make_table_pipeline : Encodes tables before.
-    StackedMetaClassifier : The same sum for sources of sequences.
+    make_table_pipeline : Make a pipeline of a `TableEncoder` and this model.
+    StackedMetaClassifier : A weighted sum of models of sequences.
 
     Notes
     -----
     With :math:`f_k` the log odds of learner k, the prediction is made from
     :math:`\sum_k w_k f_k(x)`. The weights minimize the log loss of predictions of rows
     that the learners have not seen plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2`,
-    where :math:`w^0` are equal weights, of which each keeps a tenth. Boosting and
-    further classifiers are fitted on the training part of each of five folds (three
-    for 1,500 rows or more), and their mean predicts; the linear model is fitted once
-    more on all rows. Each three trees divide the rows into three parts, and each is
-    fitted without one of them, on 20,000 rows at most. Rows of one group are in one
-    fold and one part. The columns are float32: the median is subtracted from numbers
-    that it could not tell apart.
+    where :math:`w^0` are equal weights. Each weight is at least a tenth of :math:`w^0`.
+    Boosting and further classifiers are fitted on the training part of each of five
+    folds (three for 1,500 rows or more), and their mean predicts; the linear model is
+    fitted once more on all rows. Each group of three trees divides the rows into three
+    parts, and each tree is fitted without one part, on at most 20,000 rows. Rows of one
+    group are in one fold and one part. The columns are float32. The median is
+    subtracted from numbers that float32 cannot distinguish.
 
     Without `groups`, copies are groups: rows that are equal in all columns, with
     targets that differ by at most a tenth of their variance on average. Rows of tables
     with few columns and few values are not copies: independent columns would have a
     tenth as many pairs of equal rows.
 
-    A rare class, as of `StackedMetaClassifier`, counts neither by its rows nor by its
-    column in the choice of weights.
+    The rows and the column of a rare class, as defined in `StackedMetaClassifier`, do
+    not count in the choice of weights.
 
     Decision values can be too extreme, and those of further classifiers need not be log
-    odds. They are first multiplied by the factor c of at most 1 that minimizes their
-    own log loss plus :math:`\frac{3}{2} (c - 1)^2`, which is part of the weight.
+    odds. Each learner's values are first multiplied by a factor c of at most 1 that
+    minimizes their log loss plus :math:`\frac{3}{2} (c - 1)^2`. The weight includes c.
 
     Examples
     --------
@@ -345,10 +345,10 @@ class TableRegressor(TargetRegressorMixin, _TableModel):
     Parameters
     ----------
     learners : list, default=("boosting", "trees", "linear")
-        Names, or pairs of a name of its own and any regressor. "boosting" is a
-        `HistGradientBoostingRegressor`, "trees" an `ExtraTreesRegressor`, "linear" a
-        `Ridge`. Regressors that do not accept missing values receive imputed and scaled
-        columns.
+        Names of built-in learners, or pairs of a new name and any regressor. "boosting"
+        is a `HistGradientBoostingRegressor`, "trees" an `ExtraTreesRegressor`, "linear"
+        a `Ridge`. Regressors that do not accept missing values receive imputed and
+        scaled columns.
 
     Raises
     ------
@@ -362,8 +362,8 @@ class TableRegressor(TargetRegressorMixin, _TableModel):
 
     See Also
     --------
-    TableClassifier : The same for classes; its Notes say what is computed.
-    StackedMetaRegressor : The same sum for sources of sequences.
+    TableClassifier : The classifier, whose Notes describe the computation.
+    StackedMetaRegressor : A weighted sum of models of sequences.
 
     Notes
     -----
@@ -400,9 +400,9 @@ def _warn_of_copies(copies):
 
 @lru_cache(maxsize=1)
 def _thread_controller(n_modules):
-    """Return the controller of the threads of all loaded libraries.
+    """Return a controller for the threads of all loaded libraries.
 
-    Finding the libraries is slow, so it is done again only if there are more imported
-    modules: a learner may have loaded another library.
+    Finding the libraries is slow. The search is repeated only if more modules are
+    imported, because a learner may have loaded another library.
     """
     return ThreadpoolController()

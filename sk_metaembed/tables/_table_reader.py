@@ -1,4 +1,4 @@
-"""Columns of tables by name: pandas, polars, Arrow, arrays and lists of rows."""
+"""Read the columns of pandas, polars and Arrow tables, arrays and lists of rows."""
 
 from typing import NamedTuple
 
@@ -27,17 +27,17 @@ class Table(NamedTuple):
 
 
 def read_table(X, names=None, *, by_name=True):
-    """Return the `Table` of X, with the columns that have the names in fit, if given.
+    """Return the `Table` of X, with the columns in `names`, the names in fit, if given.
 
-    The columns can be in any order. They are in the order of fit if they have no names,
-    or had none in fit: ``by_name=False``.
+    The columns of X can be in any order, unless they have no names or, with
+    ``by_name=False``, had no names in fit.
     """
     frame, is_named = _as_frame(X)
-    # Arrow's `columns` are data.
+    # In Arrow tables, `columns` are arrays instead of names.
     found = [str(name) for name in getattr(frame, "column_names", frame.columns)]
     n_rows = frame.shape[0]
     if names is not None and not n_rows and not found:
-        # No rows say nothing of columns.
+        # A list without rows has no number of columns.
         return Table(names, False, 0, [Cells(np.empty(0, object)) for _ in names])
     repeated = [name for name in found if found.count(name) > 1]
     if repeated:
@@ -97,13 +97,13 @@ def _arrow_values(column):
         return column.cast(pa.time64("us"), safe=False).to_pandas()
     if pa.types.is_nested(column.type) or isinstance(column.type, pa.BaseExtensionType):
         return np.fromiter(column.to_pylist(), object, len(column))
-    # pandas has no integers next to missing values, other than objects. Years before 1
-    # and after 9999 are no objects.
+    # pandas needs objects for integers next to missing values. As objects, dates could
+    # not have years before 1 or after 9999.
     return column.to_pandas(integer_object_nulls=True, date_as_object=False)
 
 
 def _is_mixed(frame):
-    """Return whether pandas returns a row as objects, with cells as they are.
+    """Return whether pandas returns a row as objects, without converting cells.
 
     Otherwise, integers next to categories of numbers become floats.
     """
@@ -114,7 +114,7 @@ def _is_mixed(frame):
 
 
 def find_kinds(X):
-    """Return the kind of each column of a table by its name, as `Column.kind`."""
+    """Return the kind of each column of a table, as in `Column.kind`, by name."""
     table = read_table(X)
     pairs = zip(table.names, table.cells, strict=True)
     kinds = {name: choose_column_format(cells, name).kind for name, cells in pairs}
@@ -146,6 +146,6 @@ def _as_frame(X):
         X = rows_of_cells(X, _ALLOWED)
     if shape and X.dtype.kind == "c":
         raise ValueError("Complex data not supported: pass real and imaginary parts.")
-    # pandas would convert objects, and fails on characters that are not valid.
+    # Otherwise, pandas would convert objects, and fail on invalid characters.
     is_number = bool(shape) and X.dtype.kind in "biuf"
     return pd.DataFrame(X, dtype=None if is_number else object), False

@@ -51,7 +51,7 @@ def named_sources(sources: Sequence[Any] | None) -> Any:
     """Return (name, source) pairs; sources without names are named by their classes."""
     sources = () if sources is None else sources
     if not isinstance(sources, list | tuple):
-        return sources  # invalid, as fit says
+        return sources  # invalid; fit raises the error
     if all(isinstance(source, tuple | list) for source in sources):
         return list(sources)
     return make_embedding_union(*sources).sources
@@ -72,7 +72,8 @@ class NamedSourcesMixin(NamedErrorsMixin, NamedEstimatorsMixin):
         self.sources = sources
 
 
-# With fewer rows, out-of-fold predictions did not improve the next step or misled it.
+# With fewer rows, out-of-fold predictions did not improve the next step, or made it
+# worse.
 FEWEST_ROWS = 200
 
 
@@ -82,7 +83,8 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
     Not public. The columns are the decision values of a `StackedMetaClassifier`, or the
     predictions of a `StackedMetaRegressor`; there are none for fewer than 200 training
     rows with ``cv="auto"``, nor if no row can be held out because almost all texts are
-    equal. Sources in `ignored` are left out, because the words themselves are read.
+    equal. Sources in `ignored` are left out, because the stack reads the words
+    themselves.
     """
 
     def __init__(self, ignored, tfidf, target_type, cv, random_state, n_jobs):
@@ -99,7 +101,7 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X, y):
-        """Return predictions by models that have not seen the row."""
+        """Return the prediction of each row by models that have not seen the row."""
         self.stack_, weights, n_rows = None, None, len(X)
         if self.target_type == "semi-supervised":
             y, weights = read_partial_labels(y)
@@ -130,7 +132,7 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         return stack.combine(columns).astype(np.float32)
 
     def transform(self, X):
-        """Return predictions by models of all training rows."""
+        """Return predictions of models that were fitted on all training rows."""
         check_is_fitted(self)
         if self.stack_ is None:
             return np.zeros((len(X), 0), dtype=np.float32)
@@ -149,7 +151,7 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         return np.array([f"stacked{ending}" for ending in endings], dtype=object)
 
     def _read(self, X):
-        """Return the sources that the stack reads, or the tokens without any."""
+        """Return the sources that the stack reads, or the tokens if there are none."""
         names = [name for name in X.names if name not in self.ignored]
         return X.select(names) if names else X.tokens
 
@@ -167,34 +169,34 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
     stack of linear models of words, characters and all dimensions of the sources are
     added, which often improves results as much as a further source.
 
-    `to_pipeline` returns the steps that it consists of.
+    `to_pipeline` returns the steps of the encoder.
 
     Parameters
     ----------
     sources : list of sources or of (str, source) pairs, default=None
-        Sources in addition to "words" and "chars", as for `EmbeddingUnion`. Without
-        names they are named after their classes. Each column has its own clones, which
-        share files, models and caches.
+        Sources in addition to "words" and "chars", as for `EmbeddingUnion`. Sources
+        without a name are named after their class. Each column has its own clones,
+        which share files, models and caches.
     active : str or sequence of str, default=None
         Names of the sources to use, among "words", "chars" and the names in `sources`.
-        None uses all. It can be searched over.
+        None uses all sources. The parameter can be tuned by a search.
     combine : meta-embedding, default=None
         Combines the sources' sequence vectors after their reduction, such as
         `AverageMetaEmbedding` or `SVDMetaEmbedding`. None concatenates them. It must
         not learn from y.
     n_components : int, default=30
-        Number of dimensions to keep of each source.
+        Number of dimensions to keep for each source.
     cv : "auto", int, cross-validation generator or an iterable, default=None
         Folds of the out-of-fold predictions that are added, for which `fit` needs y.
-        None adds none. "auto" lets the stack choose the folds, and adds no predictions
-        below 200 rows, where they are too noisy for the next step; other values issue a
-        warning in this case.
+        None adds no predictions. "auto" lets the stack choose the folds, and adds no
+        predictions for fewer than 200 rows, because they are too noisy for the next
+        step; other values issue a warning in this case.
     target_type : {"auto", "continuous", "semi-supervised"}, default="auto"
-        Type of y, used if `cv` is set, as for `TableEncoder`.
+        Type of y, as for `TableEncoder`. Used only if `cv` is set.
     cardinality_threshold : int, default=40
-        A column of a table with fewer distinct values is one-hot encoded, if they
-        occur twice or more on average. Texts that are passed without a table, as a
-        list or a Series, are not, unless all of them are equal.
+        A column of a table with fewer distinct values is one-hot encoded, if its values
+        occur twice or more on average. A list or Series of texts is one-hot encoded
+        only if all texts are equal.
     n_jobs : int, default=None
         Number of columns, sources or models that are fitted in parallel.
     random_state : int, RandomState instance or None, default=None
@@ -215,22 +217,23 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
     Raises
     ------
     TypeError
-        If a value is neither a str, a list of str, nor missing.
+        If a value is not a str, a list of str or missing.
     ValueError
-        If X has other columns than in fit, a source name is used twice or unknown in
-        `active`, or y is missing while `cv` is set.
+        If the columns of X differ from those in `fit`, if a source name is used twice
+        or is unknown in `active`, or if `cv` is set and y is missing.
 
     See Also
     --------
     make_table_pipeline : A pipeline for tables with columns of all kinds.
     make_text_pipeline : A pipeline for texts alone.
-    PairEncoder : Encodes pairs of texts, which are compared, by one encoder.
+    PairEncoder : Encodes pairs of texts to compare, by one encoder.
 
     Notes
     -----
-    A missing value is treated as an empty text. In a table, so are the texts that tools
-    write for it, such as "NA" and "NULL". If the training data have missing values, the
-    column ``<name>__missing`` indicates them. Equal texts are computed once.
+    A missing value is treated as an empty text. In a table, texts that tools write for
+    missing values, such as "NA" and "NULL", are treated as missing. If the training
+    data have missing values, the column ``<name>__missing`` indicates them. Equal texts
+    are computed once.
 
     With `cv`, ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)``, as for
     scikit-learn's `TargetEncoder`: ``fit_transform`` predicts each row by models that
@@ -288,11 +291,11 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
 
     @property
     def source_names(self) -> list[str]:
-        """Names of all sources, active or not: "words", "chars" and those given."""
+        """Names of all sources, active or not, including "words" and "chars"."""
         return [*_CHAR_NGRAMS, *(name for name, _ in self._named_sources)]
 
     def to_pipeline(self) -> Pipeline:
-        """Return the steps that encode one text column, unfitted.
+        """Return the unfitted steps that encode one text column.
 
         Returns
         -------
@@ -336,7 +339,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         Parameters
         ----------
         X : DataFrame, array of shape (n_rows, n_columns), Series or list of str
-            The texts. Token lists in a Series or frame are texts that are already
+            The texts. Token lists in a Series or DataFrame are texts that are already
             split; in a list of lists, each inner list contains the cells of a row.
         y : array-like of shape (n_rows,), default=None
             Classes or numbers, used only if `cv` is set.
@@ -413,14 +416,14 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         Parameters
         ----------
         input_features : ignored
-            The names of fit are used.
+            The names seen in `fit` are used.
 
         Returns
         -------
         ndarray of str objects
-            With ``column__missing`` for columns with missing values in fit,
+            Also ``column__missing`` for columns with missing values in `fit`,
             ``column__stacked__class`` for predictions, and ``column__value`` for
-            columns of few values. Without a table there is no ``column__``.
+            columns of few values. Names have no ``column__`` if X is not a table.
         """
         check_is_fitted(self)
         names = []
@@ -443,7 +446,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         return active is None or any(name in _CHAR_NGRAMS for name in active)
 
     def _check_target(self, y):
-        """Return y, None if it is not used; raise an error if a step would leak it."""
+        """Return y, or None if y is not used; raise an error if a step would leak y."""
         for name, step in [("combine", self.combine), *self._named_sources]:
             if hasattr(step, "fit") and get_tags(step).target_tags.required:
                 raise ValueError(
@@ -468,7 +471,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
             return self.to_pipeline()
         from sklearn.preprocessing import OneHotEncoder
 
-        # An empty text is all zeros, unless there is nothing else.
+        # One-hot encode an empty text as zeros, unless all texts are empty.
         values = sorted({_as_text(cell) for cell in cells} - {""}) or [""]
         return OneHotEncoder(
             categories=[values],
@@ -478,7 +481,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         )
 
     def _read(self, X, *, reset):
-        """Return the cells of each column, "" where missing, and which are missing.
+        """Return the cells of each column, "" if missing, and masks of missing cells.
 
         With ``reset=True``, in fit, record the names of the columns.
         """
@@ -501,7 +504,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
             self.n_features_in_ = len(names)
             record_names(self, X)
         expected = self._column_names
-        if not any(columns):  # an empty list has no number of columns
+        if not any(columns):  # an empty list, which has no columns
             columns = [[]] * len(expected)
         if len(columns) != len(expected):
             raise ValueError(
@@ -531,7 +534,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
 
 
 def _is_marked(cell):
-    """Return whether a cell is a text that tools write for a missing value."""
+    """Return whether a cell is a text that marks a missing value."""
     text = cell.strip() if isinstance(cell, str) else ""
     return text != "" and text in MISSING
 
@@ -559,7 +562,7 @@ def _encoder_input(encoder, cells):
 
 
 def _as_text(cell):
-    """Return the category of a cell, which is a text or a list of words."""
+    """Return a cell, which is a text or a list of words, as the name of a category."""
     text = cell if isinstance(cell, str) else " ".join(cell)
     return unicodedata.normalize("NFC", text.strip())
 

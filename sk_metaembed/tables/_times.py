@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 # Hours from UTC of abbreviations that have one usual meaning: those of RFC 2822, and
-# others that only one part of the world uses. BST, IST and AST have several.
+# others that only one part of the world uses. BST, IST and AST have several meanings.
 _HOURS = {
     0: "Z UT UTC GMT WET", 1: "CET MEZ WEST WAT", 2: "CEST MESZ EET SAST CAT",
     3: "EEST MSK EAT TRT", 5: "PKT UZT", 7: "WIB ICT", 8: "AWST HKT SGT WITA",
@@ -16,10 +16,10 @@ _HOURS = {
     -6: "CST MDT", -7: "MST PDT", -8: "PST AKDT", -9: "AKST HDT", -10: "HST",
 }  # fmt: skip
 _OFFSETS = {name: hours for hours, names in _HOURS.items() for name in names.split()}
-# Abbreviations that are not words in lower case.
+# Abbreviations that are also read in lower case, where they are not words.
 _SMALL = {"z", "utc", "gmt", "cet", "cest"}
 _SMALL |= {"est", "edt", "cst", "cdt", "mst", "mdt", "pst", "pdt"}
-# Names of zones that have summer time.
+# Abbreviations of American zones, with or without summer time.
 _IN_AMERICA = {
     "PT": "America/Los_Angeles", "MT": "America/Denver", "CT": "America/Chicago",
     "ET": "America/New_York",
@@ -36,11 +36,11 @@ _LOCAL = ("localtime", "Factory", "posixrules")  # differ by system
 
 
 def offset_from_utc(name, date):
-    """Return the offset of a zone at a local time, None if it is not known.
+    """Return the offset of a zone at a local time, or None if the offset is unknown.
 
     `name` is an offset, an abbreviation or a name in the IANA database. An hour that
-    occurs twice when summer time ends is read as the first. Without a date (None), the
-    offset of zones that have summer time is not known.
+    occurs twice when summer time ends is read as the first. If the date is None, the
+    offset of a zone with summer time is unknown.
     """
     zone = _offset_or_zone(name)
     if zone is None or isinstance(zone, datetime.timedelta):
@@ -67,7 +67,7 @@ def _offset_or_zone(name):
     if name in _OFFSETS:
         return datetime.timedelta(hours=_OFFSETS[name])
     zone = _read_zone(_IN_AMERICA.get(name, name))
-    if zone is None and "/" in name:  # in any case
+    if zone is None and "/" in name:  # ignore the case of letters
         zone = _read_zone(_full_names().get(name.casefold(), name))
     return zone
 
@@ -80,7 +80,7 @@ def is_zone(name):
 
 
 def split_offset(text):
-    """Split an offset off the beginning of a text; it is "" if there is none."""
+    """Return the offset at the beginning of a text, or "", and the rest of the text."""
     match = _OFFSET.match(text)
     return (match[0], text[match.end() :]) if match else ("", text)
 
@@ -123,7 +123,7 @@ _FIELDS = "year", "month", "day", "hour", "minute", "second"
 _OBJECTS = ("MonthDayNano", "DateOffset", "relativedelta")  # of Arrow, pandas, dateutil
 _NUMBER = r"[+-]?\d+(?:[.,]\d+)?"
 
-# Before or after noon, next to a time of day. It is not the beginning of a word.
+# Marks for before or after noon next to a time of day, but not inside a word.
 _EARLY = ("a", "π", "上午", "午前", "오전")
 HALF = (
     rf"([ap]\.?\s?m\.?|[ap]\.?|{'|'.join(_EARLY[2:])}|下午|午後|오후|[πμ]\.?\s?μ\.?)"
@@ -164,8 +164,8 @@ _PART = re.compile(rf"({_NUMBER})\s?([a-zμ]+),?\s*", re.IGNORECASE)
 def choose_clock(texts, counts):
     """Return "h" if "15:00" is hours and minutes in a column of texts, else "m".
 
-    It is hours and minutes if the first number is at most 24. Next to "1:02:03", which
-    has no zeros in front, it is minutes and seconds.
+    Hours and minutes have a first number of at most 24. In a column that also has times
+    without leading zeros, such as "1:02:03", "15:00" is minutes and seconds.
     """
     found = {_TWO: {}, _THREE: {}}
     for text, n in zip(texts, counts, strict=True):
@@ -183,10 +183,10 @@ def choose_clock(texts, counts):
 def read_duration(text, clock="h"):
     """Return the seconds and the notation of a duration or a time of day, or None.
 
-    Times of day with a zone are converted to UTC, if its offset is known. The notation
-    is "time" of day, also with "PM", "zoned time", "time in IST" (with a zone whose
-    offset from UTC is not known), "h:mm" or "m:ss" as `clock` says, "long h:mm" (of
-    more than 24 hours, or of minutes), or "duration".
+    Times of day with a zone are converted to UTC, if the zone's offset is known. The
+    notation is "time" (of day, also with "PM"), "zoned time", "time in IST" (with a
+    zone whose offset from UTC is unknown), "h:mm" or "m:ss" as `clock` says, "long
+    h:mm" (the first number is above 24), or "duration".
     """
     has_colon = ":" in text
     if not (has_colon or text[:1] in _FIRST or text[-1:] in _LAST):
@@ -214,7 +214,7 @@ def is_duration(cell_type):
 
 
 def times_of_day(dates):
-    """Return seconds since midnight, or None if a date is not the first day of a tool.
+    """Return seconds since midnight, or None if a date is not a tool's first day.
 
     Spreadsheets return times of day as datetimes on 1899-12-31, for example.
     """
@@ -319,7 +319,7 @@ def _read_interval(text):
 def _read_words(text):
     """Return the seconds of "1 day, 2:03:04", "-1 days +22:00:00" or "@ 2 hours ago".
 
-    Units without a time such as "2 hours" are read with the units of other numbers.
+    Returns None for a single unit such as "2 hours", which is read as a number.
     """
     body = text.removeprefix("@ ")
     is_ago = body.endswith(" ago")
