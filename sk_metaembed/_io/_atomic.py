@@ -25,7 +25,8 @@ def replace(source, target):
     """Move a file or directory to a path, where an existing file is replaced.
 
     Windows refuses this while any process has a file open or mapped. Files that this
-    process keeps open for later use are closed; for others, the error says so.
+    process keeps open for later use are closed. Other open files raise an error that
+    says so.
     """
     try:
         os.replace(source, target)
@@ -58,7 +59,7 @@ def atomic_write(target):
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        # Errors of opening name the path, errors of writing do not.
+        # Errors from opening a file name its path; errors from writing do not.
         if error.errno is not None and error.filename is None:
             error.filename = os.fspath(target)
         raise
@@ -89,13 +90,13 @@ def cache_home():
 
 
 def this_user():
-    """Return the name of the user of the process in messages, such as "user 1000"."""
+    """Return the name of the process's user for messages, such as "user 1000"."""
     return f"user {os.geteuid()}" if hasattr(os, "geteuid") else "this user"
 
 
 @contextlib.contextmanager
 def errors_of_folder(target):
-    """Re-raise an error of creating or reading a path with the user and a remedy."""
+    """Re-raise an error from creating or reading a path with the user and a remedy."""
     try:
         yield
     except OSError as error:
@@ -136,8 +137,8 @@ def publish(target, write, *, overwrite=False):
     """Create a directory in one step: ``write(temporary)``, then rename.
 
     One of several processes writes; the others wait for it. Partial directories of
-    killed processes are removed. Returns whether it was created: with `overwrite`, an
-    existing directory is replaced on success, and otherwise kept.
+    killed processes are removed. Returns whether the directory was created. With
+    `overwrite`, an existing directory is replaced on success; otherwise it is kept.
     """
     target = Path(target)
     if os.path.exists(target) and not overwrite:
@@ -174,7 +175,7 @@ def _swap(new, target):
 
 
 def _with_hint(error, target):
-    """Return an error of a full disk with a hint; NumPy's gives only byte counts."""
+    """Return a disk-full error with a hint; NumPy's error gives only byte counts."""
     if error.errno not in (None, errno.ENOSPC, errno.EDQUOT):
         return error
     return OSError(

@@ -16,7 +16,7 @@ _HARMLESS = 1 << 28  # bytes
 
 
 def is_decompression_bomb(unpacked, packed):
-    """Return whether so few bytes unpack to so many that the file must be malicious."""
+    """Return whether a file unpacks to so many bytes that it must be malicious."""
     return unpacked > _HARMLESS and unpacked > MAX_RATIO * packed
 
 

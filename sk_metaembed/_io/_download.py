@@ -13,14 +13,14 @@ from urllib.request import Request, urlopen
 from ._atomic import cache_home, exclusive_lock
 
 _SHA256 = re.compile(r"sha256=([0-9a-f]{64})", re.IGNORECASE)
-_TIMEOUT = 60  # seconds without a byte
+_TIMEOUT = 60  # seconds without receiving data
 
 
 def local_file(place):
     """Return the local path of a path or URL; a URL is downloaded once into the cache.
 
-    A URL may end in ``#sha256=`` and 64 hexadecimal digits; ValueError if the file has
-    another checksum, FileNotFoundError if the download fails.
+    A URL may end in ``#sha256=`` and 64 hexadecimal digits; Raises ValueError if the
+    file has another checksum, and FileNotFoundError if the download fails.
     """
     place = os.fspath(place)
     if not _is_url(place):

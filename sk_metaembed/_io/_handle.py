@@ -1,4 +1,4 @@
-"""Handle: what a process opens once from files, and passes by reference."""
+"""Handle: an object that a process opens from files once and passes by reference."""
 
 import os
 import threading
@@ -10,11 +10,11 @@ _caches: WeakSet["HandleCache"] = WeakSet()
 
 
 def fork_safe_lock():
-    """Return an RLock that is free in a forked child, unless the fork was within it.
+    """Return an RLock that is free in a forked child, unless its owner forked.
 
     A thread of the parent may hold a lock at the fork. It does not exist in the child,
-    where a plain lock would never be released. This is the lock itself and not a class
-    around it: Ctrl-C can interrupt a ``__exit__`` written in Python before it releases.
+    where a plain lock would never be released. The lock has no wrapper class, because
+    Ctrl-C can interrupt an ``__exit__`` written in Python before the lock is released.
     """
     lock = threading.RLock()
     _locks.add(lock)
@@ -23,7 +23,7 @@ def fork_safe_lock():
 
 def _reset_after_fork():
     for lock in list(_locks):
-        if not lock._is_owned():  # by the thread that forked, which exists
+        if not lock._is_owned():  # the forking thread lives on
             lock._at_fork_reinit()
 
 
@@ -32,7 +32,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class HandleCache:
-    """Handles by key: all that are in use, and the last few that were.
+    """Cache handles by key: all handles in use, and the last few that were in use.
 
     Workers and the candidates of a search drop a handle and request it again, so the
     `maxsize` most recently requested handles stay open without a user.
@@ -72,16 +72,17 @@ def drop_unused_handles():
 class Handle:
     """A store or a model, opened once per process and shared by all its users.
 
-    Copies are the handle itself. A pickle or a saved file contains its class, `_spec`
-    and `fingerprint`, by which it is opened again; a saved file may include its files.
+    Copying returns the handle itself. A pickle or a saved file contains its class,
+    `_spec` and `fingerprint`, by which it is opened again; a saved file may include its
+    files.
 
     A subclass defines `_kind`, its name in messages; `_Spec`, a NamedTuple of a path or
     name and the options that change results; `_find`, `_files` and `_unpacked`; and it
-    sets `_spec` and `fingerprint`, a digest of all that results depend on. One that is
-    not opened from files (`LoadedModel`) overrides the callers of `_find` and
-    `_unpacked`. It is exported so that files can name it. All methods are private,
-    because `WordVectors` is public. ``class Subclass(Handle, keep=...)`` states how
-    many unused handles stay open.
+    sets `_spec` and `fingerprint`, a digest of everything that results depend on. A
+    subclass that is not opened from files (`LoadedModel`) overrides the callers of
+    `_find` and `_unpacked`. A subclass is exported so that files can name it. All
+    methods are private, because `WordVectors` is public. ``class Subclass(Handle,
+    keep=...)`` states how many unused handles stay open.
     """
 
     __slots__ = ()
@@ -93,15 +94,15 @@ class Handle:
 
     @classmethod
     def _find(cls, spec, local):
-        """Return (spec, state, *parts), of which ``cls(spec, *parts)`` is opened.
+        """Return (spec, state, *parts), from which ``cls(spec, *parts)`` is opened.
 
-        This spec is valid in any working directory; the state differs if files do.
-        Nothing is downloaded if `local`.
+        The spec is valid in any working directory; the state changes if the files
+        change. Nothing is downloaded if `local`.
         """
         raise NotImplementedError
 
     def _files(self):
-        """Return the files that a saved file may include, Path or bytes by name."""
+        """Return the files that a saved file may include, as Path or bytes by name."""
         raise NotImplementedError
 
     @classmethod
@@ -170,6 +171,6 @@ def file_states(paths):
 def _state(path):
     try:
         stat = os.stat(path)
-    except OSError:  # reported when the file is read
+    except OSError:  # the reader reports a missing file
         return os.fspath(path), None
     return os.fspath(path), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns

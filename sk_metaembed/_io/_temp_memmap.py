@@ -12,7 +12,7 @@ import numpy as np
 
 
 def memmap_zeros(shape, dtype, caller):
-    """Return zeros in an unlinked file of `tempfile.gettempdir`, mapped into memory."""
+    """Return zeros in an unlinked file in `tempfile.gettempdir`, mapped into memory."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     if not size:
         return np.zeros(shape, dtype)
@@ -45,7 +45,7 @@ def _allocate(file, size):
 
 
 def is_temp_memmap(array):
-    """Return whether an array, or one it is a view of, is a `memmap_zeros`."""
+    """Return whether an array is a result of `memmap_zeros` or a view of one."""
     while isinstance(array, np.ndarray):
         if getattr(array, "is_temp_memmap", False):
             return True

@@ -38,8 +38,8 @@ class SavedFileError(ValueError):
 class UntrustedError(SavedFileError):
     """A saved file contains types, functions or options that are not trusted.
 
-    Read the names before passing them to ``load(path, trusted=...)``: what they refer
-    to can run code.
+    Read the names before passing them to ``load(path, trusted=...)``: the objects that
+    they name can run code.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class UntrustedError(SavedFileError):
 
     See Also
     --------
-    sk_metaembed.load : Raises it; its parameter `trusted` takes the names.
+    sk_metaembed.load : Raises this error; its parameter `trusted` takes the names.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class UntrustedError(SavedFileError):
 
 @contextmanager
 def reading(path):
-    """Re-raise any error of reading an untrusted file as a SavedFileError.
+    """Re-raise any error from reading an untrusted file as a SavedFileError.
 
     Errors of other files, such as a bundle in the cache, are left as they are.
     """

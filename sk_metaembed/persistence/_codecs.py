@@ -4,12 +4,13 @@ A node of a saved structure is a kind and its content, a dictionary of atoms, re
 to other nodes, and lists of these. The `encode` function of a kind returns the content
 of a value, or None to leave it to `Encoder._array`, which encodes arrays and scalars of
 NumPy and refuses anything else. The `decode` function takes the content with its
-references resolved: its parameters are the names in the content. Lists in a content
-are part of it, other containers become nodes of their own.
+references resolved: its parameters are the names in the content. Lists are part of a
+content; other containers become nodes of their own.
 
 Functions, types and objects are described by a name and by attributes. A name is
-imported again only if it is trusted. No node calls a function, or chooses the arguments
-of a constructor, except of named tuples, whose constructor stores them.
+imported again only if it is trusted. No node calls a function or chooses the arguments
+of a constructor. The exception is named tuples, whose constructor only stores its
+arguments.
 """
 
 import json
@@ -34,7 +35,7 @@ from ._trust import module_of, saved_name
 
 
 class UnsavableError(TypeError):
-    """A value cannot be saved; the place of the value is put before the message."""
+    """A value cannot be saved; the caller puts its place before the message."""
 
 
 def instance_of(*types):
@@ -131,7 +132,7 @@ def array_bytes(array):
 
 
 def _used_bytes(dtype):
-    """Return which bytes of an item hold its value, and are not padding."""
+    """Return which bytes of an item hold its value rather than padding."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return np.tile(_used_bytes(base), math.prod(shape))
@@ -190,7 +191,7 @@ def _encode_random(value):
 def _decode_random(state):
     if state["bit_generator"] == "MT19937":
         new = RandomState(0)
-        new.set_state(state)  # with the number that `normal` has stored
+        new.set_state(state)  # includes the number that `normal` keeps
         return new
     bits = PCG64(0)
     bits.state = state
@@ -218,7 +219,8 @@ def _decode_distribution(name, args, kwds):
 
 _FUNCTIONS = [FunctionType, BuiltinFunctionType, MethodDescriptorType, type(np.mean)]
 _OPAQUE = ("lightgbm", "xgboost", "catboost", "sklearn")
-# The id of the stop words that scikit-learn has checked; it checks them again.
+# The id of the stop words that scikit-learn has checked. It is valid in one process, so
+# scikit-learn checks loaded stop words again.
 _OF_THE_PROCESS = {"_stop_words_id"}
 _HEAP_TYPE = 1 << 9  # CPython's flag of types that are defined in Python
 
@@ -423,9 +425,9 @@ _SPLINES = ["scipy.interpolate._bsplines.BSpline"]
 _SPLINE = attributes("t", "c", "k", "extrapolate", "axis")
 
 _ZONED = ["pandas.DatetimeTZDtype", "pandas.core.dtypes.dtypes.DatetimeTZDtype"]
-# For each kind: how to recognize its values, encode and decode them. To recognize them,
-# a list holds the types of values, without subclasses, or names of types or modules
-# that are not imported here; others are tests, of which the first that holds decides.
+# The test, encode and decode of each kind. A list as the test holds the exact types of
+# values, or names of types or modules that are not imported here. Other tests are
+# functions; a value has the first kind whose test is true.
 CODECS: dict[str, tuple[Any, ...]] = {
     "list": ([list], _encode_items, _decode_items(list)),
     "tuple": ([tuple], _encode_items, _decode_items(tuple)),

@@ -125,7 +125,7 @@ def save(estimator: Any, path: StrPath, *, bundle: bool = False) -> Path:
 
 
 def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
-    """Load an estimator that was written by `save`, without running code of the file.
+    """Load an estimator that was written by `save`, without running code from it.
 
     Each class in the file is compared with a list of classes that run no code when they
     are created, before any object is created. The numbers of a model are not checked: a
@@ -136,8 +136,8 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     path : str or path-like
         The file.
     trusted : sequence of str or None, default=()
-        Names that the file may contain in addition to this list, as listed in the error
-        message: classes of other libraries, functions, and parameters such as
+        Names that the file may contain in addition to trusted ones, as listed in the
+        error message: classes of other libraries, functions, and parameters such as
         "trust_remote_code=True". Pass them only for files whose origin you know.
 
     Returns
@@ -167,10 +167,9 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     network does not import torch. Networks of pretrained models are loaded as well, so
     that the first prediction is nearly as fast as later ones, but not the networks of
     sources with a `cache`, which may not need them; an unpickled estimator loads them
-    on their first use. Nothing is downloaded. Bundled vectors and models
-    are written to ``bundles`` in the cache, ``$SK_METAEMBED_CACHE`` or
-    ``~/.cache/sk_metaembed``, once for all processes and users, and mapped from there.
-    A bundle that is there already is only read.
+    on their first use. Nothing is downloaded. Bundled vectors and models are written to
+    ``bundles`` in the cache, ``$SK_METAEMBED_CACHE`` or ``~/.cache/sk_metaembed``, once
+    for all processes and users, and mapped from there. An existing bundle is only read.
 
     Parameters are restored as they were saved, including paths such as the directory of
     ``cache``, to which `transform` writes. Check ``estimator.get_params()`` before

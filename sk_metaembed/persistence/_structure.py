@@ -4,8 +4,8 @@ A node is a list of its kind and its content (see `_codecs`). It refers to nodes
 it, so that a structure has no cycles, and an object that occurs twice has one node. The
 arrays follow one another in the order of their nodes, each at a multiple of 16 bytes.
 
-Vectors and models are referred to, or included as a bundle: a node of a `Handle` names
-its class, and contains the reference of the handle.
+Vectors and models are stored by reference or included as a bundle: the node of a
+`Handle` names its class and contains its reference.
 """
 
 import hashlib
@@ -80,7 +80,7 @@ _TESTS = [(name, test) for name, (test, *_) in CODECS.items() if callable(test)]
 
 
 class Encoder:
-    """Encodes an estimator, which is not modified, as nodes and bytes of arrays.
+    """Encode an estimator as nodes and bytes of arrays, without modifying it.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class Encoder:
 
 
 def _kind_of(value):
-    """Return the kind of a value, or None for arrays and what cannot be saved."""
+    """Return the kind of a value; None for arrays and values that are not saved."""
     cls = type(value)
     if isinstance(value, Handle):
         return "handle"
@@ -232,7 +232,7 @@ def _check_lists(content):
 
 
 class Decoder:
-    """Decodes the nodes of a SavedFile, the inverse of `Encoder`.
+    """Decode the nodes of a SavedFile; the inverse of `Encoder`.
 
     Attributes
     ----------
@@ -245,7 +245,7 @@ class Decoder:
         self._arrays, self._end = file.read(ARRAYS), 0
 
     def __call__(self, nodes):
-        """Return the object of the last node; the caller has checked the trust."""
+        """Return the object of the last node; the caller checks trust first."""
         for kind, content in nodes:
             content = {name: self._value(value) for name, value in content.items()}
             self.objects.append(self._decode(kind, content))
@@ -276,7 +276,7 @@ class Decoder:
         dtype, order = decode_dtype(dtype), "F" if by_column else "C"
         start = self._end + -self._end % _ALIGNMENT
         try:
-            if min(shape, default=0) < 0:  # would read before the start
+            if min(shape, default=0) < 0:  # a negative size would read before the start
                 raise ValueError("negative dimensions are not allowed")
             array = np.ndarray(shape, dtype, self._arrays, start, order=order)
         except (TypeError, ValueError) as error:
@@ -291,8 +291,8 @@ class Decoder:
 def _encode_handle(handle, bundle, files, where):
     """Return the content of a handle.
 
-    Its files are added to `files`, if `bundle` is true or there are no others to which
-    a saved file could refer.
+    Its files are added to `files`, if `bundle` is true or if there are no files to
+    refer to.
     """
     cls, content = type(handle), handle._reference()
     if bundle or not content:
@@ -335,10 +335,10 @@ def _open_handle(content, file):
 
 
 def _unpack(file, prefix):
-    """Return the folder with the members of a bundle, written if it does not exist.
+    """Return the folder with the members of a bundle; unpack it if it does not exist.
 
-    It is in the cache and named by a digest of its contents, so that processes and
-    pickles share it. The checksum of each member is verified when it is written.
+    The folder is in the cache and is named by a digest of its contents, so processes
+    and pickles share it. The checksum of each member is verified when it is written.
     """
     start = f"{prefix}/" if isinstance(prefix, str) else "/"
     names = [name for name in sorted(file.digests) if name.startswith(start)]

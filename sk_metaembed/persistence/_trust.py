@@ -4,7 +4,7 @@ A class is listed once a review has shown that creating an instance from any att
 runs nothing: it opens no file, imports nothing and calls nothing from the file. All
 estimators and splitters that scikit-learn and this package export are trusted, and so
 are the ufuncs of NumPy and SciPy, and the functions of scikit-learn's named scorers.
-Which of them a structure requires is read from its nodes, before an object is created.
+The names that a structure requires are read from its nodes before an object is created.
 
 A file names a class of this package by its subpackage, not by the file that defines it:
 a class can move to another file, and older files can still be loaded.
@@ -58,7 +58,7 @@ CLASSES = {
     "tables._string_features": ("StringFeatures",),
     "tables._text_meta_encoder": ("StackedPredictions",),
 }
-# Stores and models, which are opened from what describes them.
+# Stores and models, which are opened from a reference.
 HANDLES = {
     "sources.elmo._model": ("ElmoModel",),
     "sources.static_subword._model": ("LoadedStaticModel", "StaticModel"),
@@ -66,22 +66,23 @@ HANDLES = {
     "sources.transformer._model": ("TransformerModel",),
     "vectors._word_vectors": ("WordVectors",),
 }
-# Classes of scikit-learn that are not exported, and created without calling the
-# constructor: attributes are set directly.
+# Classes that scikit-learn does not export. They are created by setting attributes,
+# without calling the constructor.
 OBJECTS = {
     "sklearn.ensemble._hist_gradient_boosting.binning": ("_BinMapper",),
     "sklearn.metrics._scorer": ("_MultimetricScorer", "_PassthroughScorer", "_Scorer"),
 }
-# In estimators fitted with scikit-learn 1.6.
+# Classes in estimators that were fitted with scikit-learn 1.6.
 _OF_OLD_VERSIONS = {
     "sklearn.compose._column_transformer": ("_RemainderColsList",),
     "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest"),
 }
-# Functions in fitted estimators: gradient boosting converts an array.
+# Functions in fitted estimators: gradient boosting wraps this one in a
+# FunctionTransformer.
 FUNCTIONS = {"sklearn.utils.validation.check_array"}
 _UFUNCS = {"numpy": np, "scipy.special": special}
-# Every class of these is trusted: links and losses of gradient boosting and of linear
-# models.
+# Modules whose classes are all trusted: links and losses of gradient boosting and of
+# linear models.
 MODULES = ("sklearn._loss.link", "sklearn._loss.loss")
 _PLAIN = (bool, int, float, str, list, tuple, set, dict, OrderedDict)
 _TYPES = {
@@ -187,7 +188,7 @@ _NAMED = ("function", "type", "named tuple", "opaque", "object", "handle")
 # Parameters that let an estimator run code that comes with a model or a pickle;
 # scikit-learn keeps pickles in the folder that `memory` names.
 _UNSAFE_OPTIONS = ("trusted", "trust_remote_code", "memory")
-# Attributes that notebooks and scikit-learn's HTML show by themselves.
+# Prefixes of attributes that notebooks and scikit-learn's HTML display.
 _SHOWN = ("__", "_repr_", "_ipython_", "_doc_link")
 
 
@@ -225,7 +226,8 @@ def _unsafe_options(nodes, kind, content):
         choices, described = [value], _described(nodes, value)
         if kind == "dict":
             part_kind, part = _node(nodes, value)
-            # Words of a vocabulary have numbers, which a search cannot iterate over.
+            # A number is the index of a vocabulary word; a search cannot iterate over
+            # it.
             if type(value) in (int, float) or part_kind == "scalar":
                 continue
             if part_kind in ("list", "tuple"):
@@ -243,7 +245,7 @@ def _described(nodes, value):
 
 
 def _node(nodes, value):
-    """Return kind and content of the node that a value refers to, if it does."""
+    """Return the kind and content of the node that a value refers to, if any."""
     return nodes[value["ref"]] if isinstance(value, dict) else ("", {})
 
 
