@@ -67,7 +67,7 @@ def checked_options(limit, dtype):
             raise ValueError(f"limit must be at least 1; got {limit}.")
         limit = int(limit)
     if dtype is not None:
-        name = getattr(dtype, "__name__", str(dtype))  # of numpy.float32, for example
+        name = getattr(dtype, "__name__", str(dtype))  # a type such as numpy.float32
         if name not in _DTYPES:
             raise ValueError(f'dtype must be "float32" or "float16"; got {dtype!r}.')
         dtype = name
@@ -105,7 +105,7 @@ def _digest_file(path, root):
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "blake2b").hexdigest()[:32]
     if time.time_ns() - max(stat[1:]) > _SETTLED_NS:
-        # Reading needs no writable cache.
+        # Reading does not require a writable cache.
         with contextlib.suppress(OSError):
             record.parent.mkdir(parents=True, exist_ok=True)
             with atomic_path(record) as part:
@@ -187,7 +187,7 @@ def store_arrays(
 ):
     """Return a store of arrays: at ``path``, or in the cache under their digest.
 
-    `repairs` are those of a model, whose words may be invalid UTF-8.
+    `repairs` are the repairs of a model whose words may be invalid UTF-8.
     """
     packed, matrix = _check_arrays(words, matrix)
     if repairs is None and packed.decodable()[1]:
@@ -215,7 +215,7 @@ def store_arrays(
 
 
 def _convert(source, fmt, folder, limit, dtype, verbose):
-    """Fill a directory with the store of a source that must not change meanwhile."""
+    """Write the store of a source to a directory; raise if the source changes."""
     files = fmt.files or (source,)
     before = file_states(files)
     with StoreWriter(folder, str(source), dtype, limit=limit) as writer:
@@ -250,7 +250,7 @@ def _read(source, fmt, writer, verbose):
 
 
 def detect(path):
-    """Return the `Format` of a source; the error for an unknown one lists the known."""
+    """Return the `Format` of a source; an error lists the supported formats."""
     if not os.path.exists(path):
         raise FileNotFoundError(
             f"No word-vector file or store at {path} (working directory "
@@ -268,7 +268,7 @@ def detect(path):
         raise no_vectors(path)
     if is_folder:
         raise ValueError(
-            f"{path} is a directory but not a word-vector store, nor one of spaCy's "
+            f"{path} is a directory but neither a word-vector store nor one of spaCy's "
             f"vectors. {_SUPPORTED}"
         )
     with SourceStream(path) as stream:
@@ -289,7 +289,7 @@ def holds_vectors(folder):
 
 
 def _detect_sample(path, sample, is_whole):
-    """Return the `Format` of a file that begins with a sample, or is it."""
+    """Return the `Format` of a file, given its first bytes or all of them."""
     if not sample.strip():
         raise ValueError(f"{path}: the file is empty; it contains no words.")
     if _PICKLE.match(sample):
@@ -304,7 +304,8 @@ def _detect_sample(path, sample, is_whole):
         return Format("floret", int(floret[1]), start=after_first)
     header = _HEADER.fullmatch(first)
     lines = (rest if header else sample[skip:]).split(b"\n", 51)
-    lines = lines[:50] if is_whole or len(lines) > 50 else lines[:-1]  # it may be cut
+    # The last line of a sample may be cut.
+    lines = lines[:50] if is_whole or len(lines) > 50 else lines[:-1]
     lines = [line for line in lines if line.strip()]
     if header:
         return _format_with_header(path, header, rest, after_first, lines)
@@ -355,19 +356,19 @@ def _tab_dim(lines):
     dim = min(multimode(counts), default=0)
     if not dim or counts.count(dim) <= len(counts) / 2:
         return 0
-    # A space may end the word if tabs separate the numbers only.
+    # If tabs only separate the numbers, a space may end the word.
     last = [line.partition(b"\t")[0].split(b" ")[-1] for line in lines]
     heads = all(_trailing_numbers(field) and b"." in field for field in last)
     return 0 if heads else dim
 
 
 def _check_words(path, lines):
-    """Raise ValueError if the lines have only numbers, which are not ids."""
+    """Raise ValueError if the lines have only numbers and no integer ids."""
     fields = [line.split() for line in lines]
     only_numbers = all(_trailing_numbers(line) == len(line.split()) for line in lines)
     if only_numbers and not any(_INTEGER.fullmatch(row[0]) for row in fields):
         raise ValueError(
-            f"{path}: the lines contain numbers only, without words, as the "
+            f"{path}: the lines contain numbers only, without words, like the "
             "vectors.tsv of TensorFlow's projector (its words are in metadata.tsv). "
             "Read both, and pass them to WordVectors.from_arrays(words, matrix)."
         )
@@ -420,7 +421,7 @@ _MAGIC |= dict.fromkeys((b"PK\x03\x04", b"7z\xbc", b"Rar!", b"\x28\xb5\x2f"), _A
 
 
 def _hint(sample):
-    """Return what a file that is not read may be, by its first bytes."""
+    """Return what an unsupported file may be, given its first bytes."""
     if sample[257:262] == b"ustar":  # of tar
         return _ARCHIVE
     if sample[8:10] == b'{"' and int.from_bytes(sample[:8], "little") < 1 << 30:

@@ -31,7 +31,7 @@ _SUFFIXES = {
 }
 _FILES = ("word2vec-text", "word2vec-binary", "glove")  # "glove" has no header
 _FORBIDDEN, _FORBIDDEN_IN_BINARY = re.compile("[\t-\r \0]"), re.compile("[ \n]")
-_BATCH = 1 << 16  # words
+_BATCH = 1 << 16  # words per batch
 _UNKNOWN = ("warn", "skip", "raise", "keep")
 
 
@@ -48,9 +48,9 @@ def export_vectors(
     """Write the vectors that an embedding gives to words, for other programs.
 
     Use it for a fitted meta-embedding that other programs need: gensim, spaCy, fastText
-    and all that read GloVe files support one of these formats, and `WordVectors.open`
-    reads all of them. The vectors are computed in batches, and the file appears under
-    its name when it is complete; a failed export leaves nothing.
+    and all programs that read GloVe files support one of these formats, and
+    `WordVectors.open` reads all of them. The vectors are computed in batches, and the
+    file appears under its name when it is complete; a failed export leaves nothing.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def export_vectors(
 
 
 def _resolve_format(path, fmt):
-    """Return the given format, or the one of the path's suffix."""
+    """Return the given format, or the format of the path's suffix."""
     known = (*_FILES, "store")
     if fmt is None:
         fmt = _SUFFIXES.get(path.suffix)

@@ -42,13 +42,13 @@ class Inert:
 
 
 class _Tuple(tuple):
-    """Tuple with a hash by identity: that of nested values can exhaust the stack."""
+    """Tuple hashed by identity: hashing nested values can exhaust the stack."""
 
     __slots__ = ()
     __hash__ = object.__hash__
 
 
-# The version in C reserves the memory that a corrupt file asks for.
+# The C version allocates as much memory as a corrupt file asks for.
 class _InertUnpickler(pickle._Unpickler):
     """Unpickler in which each class and function is a subclass of `Inert`."""
 
@@ -72,7 +72,7 @@ class _InertUnpickler(pickle._Unpickler):
 
 
 def _as_array(value):
-    """Return the array that a record of NumPy's describes, None for anything else."""
+    """Return the array that a record of NumPy describes, None for other records."""
     try:
         if value.name.endswith("._frombuffer"):  # protocol 5
             data, kind, shape, order = value.args
@@ -93,7 +93,7 @@ def _as_array(value):
 
 _CODES = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 _BLOCK = 1 << 24
-_WORDS = ("index_to_key", "index2word", "index2entity")  # the latter of gensim 3
+_WORDS = ("index_to_key", "index2word", "index2entity")  # the last two: gensim 3
 _HOW = (
     "Load it with the library that wrote it. Pass KeyedVectors of gensim to "
     "WordVectors.from_keyed_vectors, and the words and vectors of others to "
@@ -102,16 +102,16 @@ _HOW = (
 
 
 def import_gensim(purpose):
-    """Return gensim with its models; ImportError says what requires it.
+    """Return gensim with its models; an ImportError names the purpose.
 
-    It has no wheel for the newest Python.
+    gensim has no wheel for the newest Python.
     """
     try:
         import gensim.models
     except ImportError as error:
         raise ImportError(
             f"{purpose} requires gensim: pip install gensim. If there is no wheel for "
-            "your version of Python, which 3.14 lacks so far, use an older one.",
+            "your version of Python (3.14 has none so far), use an older one.",
             name="gensim",
         ) from error
     return gensim
@@ -137,7 +137,7 @@ def check_keyed_vectors(kv):
 def filled_rows(words, matrix):
     """Return words and their vectors, and the number of rows without a word.
 
-    gensim allocates rows in advance and leaves the word None where it adds none, for
+    gensim allocates rows in advance, and unused rows keep None as their word, for
     example after a file with repeated words.
     """
     used = [row for row, word in enumerate(words) if word is not None]
@@ -174,11 +174,11 @@ class _Saved:
 
     def __init__(self, stream):
         self.path, self.prefix = stream.path, stream.path
-        self.is_compressed = stream.path.endswith((".gz", ".bz2"))  # as gensim decides
+        self.is_compressed = stream.path.endswith((".gz", ".bz2"))  # as gensim does
         data = _content(stream)
         try:
             self.object = _InertUnpickler(BytesIO(data), encoding="bytes").load()
-        except Exception as error:  # pickle raises many kinds
+        except Exception as error:  # pickle raises many types
             reason = (
                 "its data cannot be read without running code: it is truncated or "
                 f"corrupt, or needs code ({error!r:.80})"
@@ -192,7 +192,7 @@ class _Saved:
         self.words = self._words()
 
     def error(self, reason):
-        """Return the error to raise for a pickle that is not read."""
+        """Return the error for a pickle that cannot be read."""
         kind = getattr(getattr(self, "object", None), "name", "")
         what = f"the pickle of a {kind}" if kind else "a pickle"
         return ValueError(
@@ -212,10 +212,10 @@ class _Saved:
         return words
 
     def array(self, *names):
-        """Return the first array of these names, (n, dim), or None.
+        """Return the first array with one of these names, (n, dim), or None.
 
-        Any other value is an error, since classes of other packages compute vectors
-        from their own attributes.
+        A value that is not an array raises an error, because classes of other packages
+        compute vectors from their own attributes.
         """
         for name in names:
             if name in (self.object.get("__numpys") or ()):
@@ -243,7 +243,7 @@ class _Saved:
             else:
                 array = np.load(path, mmap_mode="r", allow_pickle=False)
             valid = array.ndim == 2 and array.dtype.kind == "f"
-        except Exception as error:  # numpy parses headers, and raises many kinds
+        except Exception as error:  # numpy parses headers, and raises many types
             raise ValueError(f"{path} is not readable ({error!r:.200}).") from error
         if not valid:
             raise ValueError(
@@ -264,7 +264,7 @@ class _Saved:
         return Subwords(table, *sizes)
 
     def composed(self, subwords):
-        """Return words' vectors, which gensim composes again after loading."""
+        """Return the vectors of words, composed as gensim does after loading."""
         own = self.array("vectors_vocab")
         if own is None or len(own) < len(self.words):
             raise self.error("it lacks vectors_vocab")

@@ -16,14 +16,14 @@ from .._kernels._numba import (
 )
 
 LONGEST = 255  # largest stored word length; longer words store this value
-_AHEAD = 16  # words between the request of a slot and its use
+_AHEAD = 16  # words between prefetching a slot and using it
 
 
 @inlined_njit
 def _probe(hashed, buf, start, end, blob, offsets, slots):
-    """Return (slot, row) of a word of a known hash; row is -1 if the slot is empty.
+    """Return (slot, row) of a word with a known hash; row is -1 if the slot is empty.
 
-    It is -2 if the entry of a table read from a file points out of bounds.
+    The row is -2 if an entry of the table points out of bounds (corrupt file).
     """
     length = end - start
     tag = np.uint64(hashed >> np.uint64(40)) << np.uint64(8)

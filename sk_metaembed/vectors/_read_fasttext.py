@@ -15,7 +15,7 @@ from ._subwords import floret_rows, mean_ngrams
 FASTTEXT_MAGIC = struct.pack("<i", 793712314)
 _CHUNK_BYTES = 1 << 23
 _EOS = "</s>"
-_FASTTEXT_MODE = 1  # of floret, whose files are then fastText's
+_FASTTEXT_MODE = 1  # floret then writes the format of fastText
 
 
 class _Header(NamedTuple):
@@ -35,7 +35,7 @@ def read_fasttext(stream: SourceStream, writer: StoreWriter) -> None:
     if header.floret is not None and n_words:
         own = next(_rows(stream, 1, header.dim, "word vectors"))
         for _ in _rows(stream, n_words - 1, header.dim, "word vectors"):
-            pass  # floret has them, but uses the first alone
+            pass  # floret stores all rows, but uses only the first
         chunks = _rows(stream, n_buckets, header.dim, "n-gram vectors")
         writer.write_buckets(chunks, header.min_n, header.max_n, header.floret)
         _append_floret_words(writer, packed, own, header)
@@ -81,8 +81,8 @@ def _floret_settings(stream, fields):
     """Return the settings of a floret model, None for fastText's; skip its fields.
 
     floret has fastText's magic number and version, but writes its mode and number of
-    hashes before the last two fields, so that the sizes of the dictionary, which must
-    add up, follow 8 bytes later.
+    hashes before the last two fields, so the sizes of the dictionary follow 8 bytes
+    later. These sizes must add up, so they reveal the format.
     """
     data = stream.read_exactly(20, "the header")
     stream.push_back(data)
@@ -178,10 +178,10 @@ def _rows(stream, n_rows, dim, what):
 
 
 def _append_floret_words(writer, packed, own, header):
-    """Append the words that floret does not compose as others.
+    """Append the words that floret composes differently.
 
     The first word has its own row in addition to its n-grams, and the end-of-sentence
-    mark no n-grams.
+    mark has no n-grams.
     """
     table = np.load(writer.directory / "buckets.npy", mmap_mode="r")
     sizes = header.min_n, header.max_n

@@ -7,7 +7,8 @@
 ``vectors.cfg`` mode, and the settings of floret, in which n-grams select the rows
 =============== ===================================================================
 
-They are in the folder ``vocab`` of a pipeline, or where ``Vectors.to_disk`` wrote them.
+These files are in the folder ``vocab`` of a pipeline, or where ``Vectors.to_disk``
+wrote them.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from ._subwords import murmur2_64
 FILES = ("vectors", "key2row", "strings.json", "vectors.cfg")
 _HASH_SEED = 1
 _ORTH, _LOWER = 65, 66  # numbers of spaCy's attributes
-# Names that have numbers instead of hashes, and are in no file of strings: the first
-# number of each range, and the names. Others, such as FLAG19, are no words.
+# Names that have numbers instead of hashes and are not in the file of strings: the
+# first number of each range, and its names. Other names, such as FLAG19, are not words.
 _SYMBOLS = {
     64: "ID ORTH LOWER NORM SHAPE PREFIX SUFFIX LENGTH CLUSTER LEMMA POS TAG DEP "
     "ENT_IOB ENT_TYPE HEAD SENT_START SPACY PROB LANG ADJ ADP ADV AUX CONJ CCONJ DET "
@@ -105,9 +106,9 @@ def read_spacy(folder: Path, writer: StoreWriter) -> None:
 def no_vectors(folder):
     """Return the error to raise for a pipeline without vectors."""
     return ValueError(
-        f"{folder} is a spaCy pipeline without word vectors, as those whose names end "
-        "in _sm or _trf. Use one that ends in _md or _lg, or TransformerEmbedding for "
-        "the transformer of a pipeline."
+        f"{folder} is a spaCy pipeline without word vectors, like those with names "
+        "ending in _sm or _trf. Use one that ends in _md or _lg, or "
+        "TransformerEmbedding for the transformer of a pipeline."
     )
 
 
@@ -115,7 +116,7 @@ def _table(path):
     try:
         table = np.load(path, mmap_mode="r", allow_pickle=False)
         valid = table.ndim == 2 and table.dtype.kind == "f"
-    except Exception as error:  # numpy parses headers, and raises many kinds
+    except Exception as error:  # numpy parses headers, and raises many types
         raise _corrupt(path, f"it is not an array ({error!r:.200})") from error
     if not valid:
         raise _corrupt(path, f"it has shape {table.shape} and dtype {table.dtype}")
@@ -169,7 +170,7 @@ def _key2row(path, n_rows):
     except (OSError, ValueError, OverflowError, struct.error, IndexError) as error:
         raise _corrupt(path, f"expected a map of integers ({error})") from error
     if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
-        raise _corrupt(path, f"it has rows outside of the {n_rows:,} of the table")
+        raise _corrupt(path, f"it has rows beyond the {n_rows:,} of the table")
     return keys, rows
 
 

@@ -30,7 +30,7 @@ _BLOCK = 1 << 23
 _BATCH = 64  # words of a binary file that are checked at once
 _AHEAD = 256  # bytes after a vector that show whether a word follows
 _LONGEST_WITH_SPACES = 1 << 12  # bytes of a word
-_SMALLEST, _LARGEST = 1e-7, 1e5  # usual numbers in vectors, except 0
+_SMALLEST, _LARGEST = 1e-7, 1e5  # usual range of nonzero numbers
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _LONGEST_LINE = 1 << 27
 
@@ -95,9 +95,9 @@ class SourceStream(AbstractContextManager):
         self.position -= len(data)
 
     def require(self, size, what):
-        """Raise a ValueError that names `what` if less than ``size`` bytes are left.
+        """Raise a ValueError that names `what` if fewer than ``size`` bytes are left.
 
-        How many are left is not known if the content is compressed.
+        The number of bytes left is unknown if the content is compressed.
         """
         if self.size is not None and size > self.size - self.position:
             raise self._truncated(size, what, self.size - self.position)
@@ -124,7 +124,7 @@ class Format(NamedTuple):
     ``kind`` is "store", "spacy", "gensim", "fasttext", "floret", "binary" or "text";
     ``n_rows`` is the number of rows in the header, if there is one; ``start`` is the
     position of the first row, after ``header_lines`` lines; ``has_tabs`` means that a
-    tab ends each word; ``files`` are those of a format of several files.
+    tab ends each word; ``files`` lists the files of a format with several files.
     """
 
     kind: str
@@ -189,8 +189,8 @@ def _line_blocks(stream):
 def _parse_line(line, dim, where, stated):
     """Return the word and the vector, float32 (dim,), of a line.
 
-    It is parsed from the right, as a word may contain spaces (GloVe's ". . ."). A word
-    may end in a number only if the header has stated `dim`.
+    The line is parsed from the right, because a word may contain spaces (". . ." in
+    GloVe). A word may end in a number only if the header has stated `dim`.
     """
     fields = line.rsplit(None, dim)
     if line[:1] in (b" ", b"\t") and len(fields) == dim:
@@ -275,15 +275,15 @@ def _split(data, dim, most, is_last, path, n_read):
     """Return words, arrays of their vectors, and the number of bytes they take.
 
     word2vec and gensim read a word up to its first space, but gensim also writes words
-    that contain spaces. A word ends at the first space after which the numbers are of
-    usual size. Only the last data is read to its end.
+    that contain spaces. A word ends at the first space after which the numbers have a
+    usual size. Data is read to its end only if it is the last.
     """
     words, rows, at, width = [], [], 0, 4 * dim
     after = 1 + width + (0 if is_last else _LONGEST_WITH_SPACES)
     while most is None or len(words) < most:
         spans, place = [], at
         for _ in range(_BATCH if most is None else min(_BATCH, most - len(words))):
-            while data[place : place + 1] == b"\n":  # word2vec ends vectors with it
+            while data[place : place + 1] == b"\n":  # after each word2vec vector
                 place += 1
             space = data.find(b" ", place)
             if space < 0 or space + after > len(data):
@@ -312,7 +312,7 @@ def _vector_at(data, end, dim):
 
 
 def _are_usual(vectors):
-    """Return whether all numbers of each vector, float32 (..., dim), are as usual.
+    """Return whether all numbers of each vector, float32 (..., dim), have a usual size.
 
     Text and shifted bytes read as numbers are mostly much larger or smaller.
     """
@@ -365,10 +365,10 @@ def check_header(stream, fmt, limit, row_bytes):
 
 
 def check_row_count(path, fmt, limit, n_read, repairs):
-    """Compare the number of rows read with that in the header.
+    """Compare the number of rows read with the number in the header.
 
-    Fewer rows are an error, as the file is probably truncated; more are accepted and
-    counted in the repairs.
+    Fewer rows are an error, because the file is probably truncated; more are accepted
+    and counted in the repairs.
     """
     if fmt.n_rows is None:
         return

@@ -30,16 +30,16 @@ from .._kernels._compiled import use_compiled
 
 STORE_VERSION = 2
 META = "meta.json"
-MAX_NGRAM = 999  # characters
-MAX_FLORET = 99  # characters of an n-gram of floret
+MAX_NGRAM = 999  # characters of an n-gram
+MAX_FLORET = 99  # the same for floret
 _CHUNK_BYTES = 1 << 24
-_SECONDS = 3e-6  # to find a word in Python
+_SECONDS = 3e-6  # time to find a word in Python
 _MASK_32, _MASK_64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 _NGRAM_SIZES = {"min_n", "max_n"}
 _ARRAY_NAME = re.compile(r"[a-z]+\.npy")
 # The index is left out, because it follows from the words.
 _HASHED_FILES = ("words.npy", "offsets.npy", "vectors.npy", "buckets.npy")
-_OWN_ARRAYS = ("words.npy", "offsets.npy", "index.npy")  # names no other tool uses
+_OWN_ARRAYS = ("words.npy", "offsets.npy", "index.npy")  # names that no other tool uses
 _REMEDY = "Convert the source again, into another directory."
 _HASHED_META = ("version", "count", "dim", "dtype", "subwords")
 
@@ -96,7 +96,7 @@ class PackedWords(NamedTuple):
         return [data[start : end - 1] for start, end in spans]
 
     def decodable(self):
-        r"""Return the words with bad UTF-8 escaped, as in ``caf\xe9``, and how many."""
+        r"""Return the words with bad UTF-8 escaped (``caf\xe9``), and their number."""
         try:
             bytes(self.blob).decode()
             return self, 0
@@ -156,8 +156,8 @@ def build_index(packed):
 
     The slots, uint64 (n_slots, 2), are at most half full. An entry is 24 bits of the
     word's hash, 8 bits of its length and 32 bits of its row + 1, and the first 8 bytes
-    of the word: one line of the processor's cache tells a short word from all others.
-    The first occurrence, int64 (n_words,), is the row itself unless it is a duplicate.
+    of the word: one cache line of the processor identifies a short word. The first
+    occurrence, int64 (n_words,), is the row itself unless it is a duplicate.
     """
     from ._kernels_numba import fill_slots
 
@@ -325,7 +325,7 @@ class StoreWriter:
     def write_buckets(self, chunks, min_n, max_n, floret=None):
         """Write the n-gram vectors, given as an iterable of float32 chunks of rows.
 
-        With `floret`, all words are composed of them, and none has a row of its own.
+        With `floret`, all words are composed of n-grams, and no word has its own row.
         """
         for chunk in chunks:
             if self._buckets is None:
@@ -441,7 +441,7 @@ def append_arrays(writer, packed, matrix, subwords=None):
 
 
 def _fingerprint(directory, meta):
-    """Digest the content alone: not the name, the source or the repairs."""
+    """Return a digest of the content, without the name, the source and the repairs."""
     digest = hashlib.blake2b(json.dumps(meta, sort_keys=True).encode(), digest_size=16)
     for name in _HASHED_FILES:
         path = Path(directory, name)
@@ -557,7 +557,7 @@ def map_arrays(path, meta):
         }
     except PermissionError:
         raise
-    except Exception as error:  # numpy parses headers, and raises many kinds
+    except Exception as error:  # numpy parses headers, and raises many types
         raise corrupt_error(
             path, f"an array cannot be read ({error!r:.200})"
         ) from error
@@ -596,7 +596,7 @@ def _is_consistent(name, arrays, meta):
 
 
 def check_content(path, fingerprint):
-    """Read every byte of a store and raise ValueError unless it has the fingerprint."""
+    """Read the whole store; raise ValueError if the fingerprint does not match."""
     meta = read_meta(path)
     arrays = map_arrays(path, meta)
     hashed = {name: meta[name] for name in _HASHED_META}

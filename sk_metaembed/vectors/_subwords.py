@@ -13,7 +13,7 @@ from .._core._arrays import offsets_of
 from .._kernels._compiled import use_compiled
 from ._store import pack
 
-_SECONDS = 3e-5  # for the n-grams of a word in Python
+_SECONDS = 3e-5  # time for the n-grams of a word in Python
 _MULTIPLIERS = np.array([0x87C37B91114253D5, 0x4CF5AD432745937F], np.uint64)
 _MIXERS = np.array([0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53], np.uint64)
 
@@ -72,7 +72,7 @@ def _buckets_of(word, min_n, max_n, n_buckets):
 
 
 def _most_ngrams(sizes, min_n, max_n):
-    """Return the number of n-grams of words of these sizes if a byte is a character."""
+    """Return the number of n-grams of words of these sizes in ASCII."""
     longest = np.minimum(sizes, max_n)
     kinds = np.maximum(longest - min_n + 1, 0)
     return int((kinds * (2 * sizes + 2 - min_n - longest) // 2).sum())
@@ -94,7 +94,7 @@ def mean_ngrams(packed, table, min_n, max_n, out, own=False):
         return
     for row, total in enumerate(out):
         own_ids = ids[indptr[row] : indptr[row + 1]]
-        for i in own_ids:  # one after the other, as the compiled loop rounds
+        for i in own_ids:  # added one by one, to round like the compiled loop
             total += table[i]
         total /= np.float32(max(len(own_ids) + own, 1))
 
@@ -139,7 +139,7 @@ def murmur3_128(buffer, starts, lengths, seed):
     array([[4137621052, 2578542871,  159988306, 1190726884]], dtype=uint32)
     """
     data = np.concatenate([buffer, np.zeros(16, np.uint8)])
-    # 8 bytes from every position on
+    # 8 bytes starting at every position
     eights = np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
     h1 = np.full(len(starts), seed, np.uint64)
     h2 = h1.copy()

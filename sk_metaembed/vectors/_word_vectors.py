@@ -100,7 +100,7 @@ class WordVectors(Handle, Immutable, keep=16):
         Later rows of a word; the first row is used.
     ``undecodable_words``
         Words that are not UTF-8; invalid bytes are escaped, as in ``caf\xe9``. There is
-        a warning if they are many, as in a file of another encoding.
+        a warning if there are many, as in a file of another encoding.
     ``not_finite_rows``
         Words dropped, with a warning, for NaN or infinite values.
     ``rows_beyond_header``
@@ -190,7 +190,7 @@ class WordVectors(Handle, Immutable, keep=16):
             dtype=np.dtype(meta["dtype"]),
             vectors=vectors,
             _subwords=subwords,
-            # as by floret; none has a row then
+            # floret composes all words, so none has a row
             _composes_all=subwords is not None and subwords.floret is not None,
             _meta=meta,
             _packed=packed,
@@ -356,7 +356,7 @@ class WordVectors(Handle, Immutable, keep=16):
         Parameters
         ----------
         kv : gensim.models.KeyedVectors
-            Or any object with ``index_to_key`` and ``vectors``.
+            KeyedVectors, or any object with ``index_to_key`` and ``vectors``.
         path : str or path-like, default=None
             As for `from_arrays`, like the following parameters.
         cache_dir : str or path-like, default=None
@@ -372,8 +372,8 @@ class WordVectors(Handle, Immutable, keep=16):
         Raises
         ------
         TypeError
-            If ``kv`` is another object, has keys that are not str, or matrices that are
-            not arrays, as the compressed models of other packages.
+            If ``kv`` is another object, has keys that are not str, or has matrices that
+            are not arrays, like compressed models of other packages.
         """
         check_keyed_vectors(kv)
         words, matrix, n_unused = filled_rows(kv.index_to_key, kv.vectors)
@@ -391,12 +391,13 @@ class WordVectors(Handle, Immutable, keep=16):
     def to_keyed_vectors(self) -> Any:
         """Return gensim KeyedVectors with a copy of words and vectors in memory.
 
-        Use it for functions of gensim, such as ``most_similar``. It has no n-grams.
+        Use it for functions of gensim, such as ``most_similar``. The result has no
+        n-grams.
 
         Returns
         -------
         gensim.models.KeyedVectors
-            Of float32, in row order.
+            Vectors in float32, in row order.
         """
         kv = import_gensim("to_keyed_vectors").models.KeyedVectors(self.dim)
         kv.add_vectors(self.words.tolist(), np.array(self.vectors, np.float32))
@@ -406,7 +407,7 @@ class WordVectors(Handle, Immutable, keep=16):
     def words(self) -> NDArray[np.object_]:
         """All words in row order, decoded on first access.
 
-        For millions of words that takes time and memory; `lookup` and ``word in store``
+        Decoding millions of words takes time and memory; `lookup` and ``word in store``
         do not need it.
         """
         if not hasattr(self, "_words"):
@@ -419,9 +420,9 @@ class WordVectors(Handle, Immutable, keep=16):
     def has_subwords(self) -> bool:
         """Whether unknown words get vectors from n-grams.
 
-        fastText models have them, from ``.bin`` files or gensim, but not the text files
-        of fastText, ``.vec``. Tables of floret have nothing else: `words` is empty, and
-        every word is known.
+        fastText models from ``.bin`` files or gensim have n-grams, but the text files
+        of fastText, ``.vec``, do not. Tables of floret have only n-grams: `words` is
+        empty, and every word is known.
         """
         return self._subwords is not None
 
