@@ -36,7 +36,7 @@ FREQUENT = 100_000  # number of rows that statistics are learned from
 class Preprocessing(NamedTuple):
     """Fitted preprocessing of vectors.
 
-    `mean`, float32 (dim,), is that of the vocabulary, or of its unit vectors for
+    `mean`, float32 (dim,), is the mean of the vocabulary, or of its unit vectors for
     "unit-center-unit"; "all-but-the-top" removes the orthonormal `directions`, float32
     (n_removed, dim).
     """
@@ -91,7 +91,8 @@ def row_mean(values, transform=np.asarray):
 def top_directions(values, mean, n_directions):
     """Return the first principal directions, float32 (n_directions, dim).
 
-    One direction in which the vectors vary is left: few vectors would become zeros.
+    At least one direction in which the vectors vary is kept, because a few vectors
+    would otherwise become zeros.
     """
     dim = values.shape[1]
     scatter = np.zeros((dim, dim))
@@ -278,7 +279,7 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         EmbeddedSequences
-            Over the types that occur in X.
+            The vectors of the types that occur in X.
         """
         check_is_fitted(self)
         tokens = self._read(X)
@@ -289,7 +290,7 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return one name per dimension: the block name followed by a number.
 
-        After a digit, an underscore is between them: "layer1_0".
+        An underscore follows a block name that ends in a digit: "layer1_0".
 
         Parameters
         ----------
@@ -331,7 +332,7 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
             if preprocessing is None:
                 continue
             values = None
-            if is_temp_memmap(block.values):  # it may not fit into memory
+            if is_temp_memmap(block.values):  # the result may not fit into memory
                 name = type(self).__name__
                 values = memmap_zeros(block.values.shape, np.float32, name)
             values = preprocessing.apply(block.values, out=values)

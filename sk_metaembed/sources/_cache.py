@@ -44,7 +44,7 @@ _TEXT_MARK = b"\xff"
 def connect(directory):
     """Return a connection to the store of a directory, which is created if missing.
 
-    It only reads where the store is not writable.
+    The connection is read-only if the store is not writable.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ def evict(connection):
             "DELETE FROM entries WHERE id IN (SELECT id FROM entries ORDER BY id LIMIT "
             f"(SELECT 1 + count(*) / {_EVICTED} FROM entries))"
         )
-        if not deleted.rowcount:  # a limit of less than an empty store
+        if not deleted.rowcount:  # the limit is below the size of an empty store
             return
 
 
@@ -102,9 +102,9 @@ def _used_bytes(connection):
 class SentenceCache:
     """Vectors by model, layer and exact tokens or text, shared by processes and runs.
 
-    Opening it is cheap: it is opened where it is needed, and not stored in estimators.
-    Once it is open, a failure of the store raises no error: a warning is issued, and
-    the vectors are computed.
+    Opening a cache is cheap, so it is opened where it is needed and not stored in
+    estimators. Once it is open, a failure of the store raises no error: a warning is
+    issued, and the vectors are computed.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def fields_digest(fields, size=32):
 
 @lru_cache(2**14)  # computed for each layer, when reading and when writing
 def sentence_digest(sentence):
-    """Return a digest of tokens or of an OriginalText, which never have the same one.
+    """Return a digest of tokens or of an OriginalText; their digests always differ.
 
     >>> sentence_digest(OriginalText("to be")) == sentence_digest(("to be",))
     False
@@ -391,7 +391,7 @@ class EmbeddingCache(NamedErrorsMixin):
             with closing(connect(self._directory)) as connection:
                 with connection:
                     connection.execute("DELETE FROM entries")
-                with suppress(sqlite3.OperationalError):  # others read, or no space
+                with suppress(sqlite3.OperationalError):  # other readers, or disk full
                     connection.execute("VACUUM")
         except sqlite3.Error:
             for path in self._directory.glob(f"{file.name}*"):

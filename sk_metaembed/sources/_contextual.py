@@ -84,7 +84,7 @@ class ContextualEmbedding(BaseEmbedding):
 class NetworkModel(Handle):
     """A model that computes with torch.
 
-    Its `lock` is held while tokenizer or network run: neither is thread-safe.
+    Its `lock` is held while the tokenizer or the network runs: neither is thread-safe.
     """
 
     def __init__(self, spec):
@@ -128,7 +128,7 @@ _SLICE_BYTES = 2**29
 
 
 def sentence_blocks(cache, rows, compute, *, slice_tokens):
-    """Return one Block per kind, with vectors from the cache or computed ones.
+    """Return one Block per kind, with cached or newly computed vectors.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def sentence_blocks(cache, rows, compute, *, slice_tokens):
     compute : callable
         From a list of sentences to a list of ``(values, known)``, one per kind, of
         shapes (n_rows, dim) and (n_rows,). Rows are the tokens of all sentences, one
-        sentence after the other, or at the sequence level the sentences. Values that
+        sentence after the other, or the sentences at the sequence level. Values that
         are not finite raise ValueError.
     slice_tokens : int
         Maximum number of tokens per call of `compute`. The sentences of a slice are of
@@ -164,7 +164,7 @@ def sentence_blocks(cache, rows, compute, *, slice_tokens):
 
 
 def _from_cache(cache, rows, numbers):
-    """Scatter the vectors of cached sentences; return the numbers of the others."""
+    """Scatter the vectors of cached sentences; return the numbers of uncached ones."""
     missing = [np.zeros(0, dtype=np.int64)]
     for part in _slices(rows, numbers, _TRANSFER_BYTES // rows.bytes_per_token):
         entries = cache.get_many(_keys(cache, rows, part))

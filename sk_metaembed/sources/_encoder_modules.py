@@ -18,17 +18,17 @@ MODULES = "modules.json"
 SETTINGS = "config_sentence_transformers.json"
 ROUTES = "router_config.json"
 _ROUTERS = ("Router", "Asym")
-# The key of a Router's mapping, for texts of a task or of any.
+# A key of a Router's mapping, for texts of one task or of any task.
 _MAPPING = re.compile(r"""\((None|(['"])(\w+)\2), (None|(['"])text\5)\)""")
 # Tasks that encode_query and encode_document pass to any model.
 _USUAL_TASKS = ("query", "document")
 
 
 class EncoderSettings(NamedTuple):
-    """Settings of a sentence encoder that belong to no module."""
+    """Settings of a sentence encoder outside of its modules."""
 
     prompts: dict = {}  # texts by name
-    default_prompt: str | None = None  # its name
+    default_prompt: str | None = None  # name of a prompt
     truncate_dim: int | None = None
     model_type: str = "SentenceTransformer"  # class of sentence-transformers
 
@@ -98,7 +98,7 @@ def listed_modules(folder, task=None):
 
 
 def check_task(task, place):
-    """Raise ValueError if a model without a Router cannot know a task."""
+    """Raise ValueError if a model without a Router does not support a task."""
     if task not in (None, *_USUAL_TASKS):
         raise ValueError(
             f"task={task!r}, but {place} has no Router. Use task=None, 'query' or "
@@ -145,7 +145,7 @@ def _mappings(options):
 
 
 def select_route(routes, mappings, default, task, place):
-    """Return the route of texts with a task; `place` is for the message of the error.
+    """Return the route of texts with a task; `place` is shown in the error.
 
     >>> select_route(["query", "document"], {}, "document", "query", "")
     'query'
@@ -219,7 +219,7 @@ class SentenceModules(NamedTuple):
     """The steps of a sentence encoder from vectors of subwords to vectors of texts."""
 
     steps: tuple  # the pooling and others, dicts of "kind" and options; see `_STEPS`
-    weights: dict  # by the number of the step and the name there, "1.linear.weight"
+    weights: dict  # by step number and name in the step, "1.linear.weight"
     max_length: int | None = None  # None for the limit of tokenizer and network
 
     @property
@@ -251,10 +251,10 @@ class SentenceModules(NamedTuple):
 
 
 def read_modules(folder, modules, *, pooling=None, max_length=None):
-    """Return the SentenceModules of a folder; ValueError if one is not known.
+    """Return the SentenceModules of a folder; raise ValueError if one is not known.
 
-    `modules` has (kind, place) of each module after the first. If the first one pools
-    subwords, `pooling` has its modes.
+    `modules` has (kind, place) of each module after the first. If the first module
+    pools subwords, `pooling` has its modes.
     """
     steps, weights = [], {}
     if pooling is not None:
@@ -334,7 +334,7 @@ def unknown_module(kind, what=None):
     what = f" with {what}" if what else ""
     return ValueError(
         f"this sentence encoder has the module {kind}{what}, which is not computed "
-        "here, and it is never skipped. Use sentence-transformers itself: "
+        "here and cannot be skipped. Use sentence-transformers itself: "
         "FunctionEmbedding(model.encode, level='sequence', as_text=True). "
         "If it begins with a transformer, output='words' needs no modules."
     )

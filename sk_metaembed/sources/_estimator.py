@@ -18,14 +18,14 @@ from ._base import BaseEmbedding, Preprocess, SourceDocs, no_tokens_error
 from ._sentences import nonempty_texts
 
 MAX_SPARSE_COLUMNS = 4096
-_ROUNDING = 5  # of precisions; measured with means of up to 3 times the other length
+_ROUNDING = 5  # tolerance in machine precisions, measured with large means
 
 
 @inherit_docs(SourceDocs)
 class EstimatorEmbedding(BaseEmbedding):
     """Use a transformer that returns one row of numbers per text as a source.
 
-    With it, whole pipelines become sources of sentence vectors in a union, each learned
+    Whole pipelines thus become sources of sentence vectors in a union, each learned
     from the training data: pooled word vectors, TF-IDF followed by TruncatedSVD, a
     trainable sentence encoder. A meta-embedder after the union combines them as it
     combines word vectors [1]_.

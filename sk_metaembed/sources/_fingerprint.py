@@ -16,11 +16,11 @@ _digests: dict[tuple[object, ...], str] = {}
 
 
 def fingerprint_of(options, weights=()):
-    """Return a fingerprint of all that vectors depend on, except the tokens, as hex.
+    """Return a hex fingerprint of everything that vectors depend on except the tokens.
 
-    It digests `options`, which JSON can represent, and `weights`, pairs of names and
-    arrays or tensors in any order: the loaded weights, because a model that was trained
-    further, or loaded in another precision, gives other vectors.
+    The fingerprint digests `options`, which JSON can represent, and `weights`, pairs of
+    names and arrays or tensors in any order: the loaded weights, because a model that
+    was trained further, or loaded in another precision, gives other vectors.
     """
     parts = [json.dumps(options, sort_keys=True, ensure_ascii=True).encode()]
     for name, array in sorted(weights, key=lambda pair: pair[0]):

@@ -70,17 +70,17 @@ class ModelParameterMixin:
 
 
 _ROUTER = "Router"
-_TASK = "task.json"  # of which the modules of a Router are
+_TASK = "task.json"  # names the task of the saved modules
 
 
 def is_sentence_encoder(model):
-    """Return whether something is a SentenceTransformer."""
+    """Return whether an object is a SentenceTransformer."""
     library = sys.modules.get("sentence_transformers")
     return library is not None and isinstance(model, library.SentenceTransformer)
 
 
 def is_static_model(model):
-    """Return whether something is a StaticModel of model2vec."""
+    """Return whether an object is a StaticModel of model2vec."""
     library = sys.modules.get("model2vec")
     return library is not None and isinstance(model, library.StaticModel)
 
@@ -149,7 +149,7 @@ def write_modules(model, modules, folder, task):
 def _write_current(kind, module, place):
     """Write all words of WordEmbeddings; the library saves a repeated word once.
 
-    That would move the rows of later words.
+    Saving it once would move the rows of later words.
     """
     if kind != "WordEmbeddings" or not hasattr(module.tokenizer, "word2idx"):
         return

@@ -53,9 +53,9 @@ def make_embedding(model: Any, **options: Any) -> BaseEmbedding:
     Returns
     -------
     source
-        Not fitted. A `TransformerEmbedding` for transformers and sentence encoders; a
-        `StaticSubwordEmbedding` with ``output="mean"`` for model2vec and the sentence
-        encoders that begin with StaticEmbedding or WordEmbeddings; an
+        The unfitted source: a `TransformerEmbedding` for transformers and sentence
+        encoders; a `StaticSubwordEmbedding` with ``output="mean"`` for model2vec and
+        the sentence encoders that begin with StaticEmbedding or WordEmbeddings; an
         `ElmoEmbedding` for folders and archives of ELMo; a `PretrainedEmbedding` for
         vectors of words.
 
@@ -98,7 +98,7 @@ def _class_name(model, revision, task):
         return "PretrainedEmbedding"
     package = type(model).__module__.partition(".")[0]
     if isinstance(model, dict) or package in _WORD_PACKAGES:
-        return "PretrainedEmbedding"  # says how to pass their vectors
+        return "PretrainedEmbedding"  # its error says what to pass
     if isinstance(model, StaticContent) or is_static_model(model):
         return "StaticSubwordEmbedding"
     if is_sentence_encoder(model):
@@ -127,7 +127,7 @@ def _class_of_path(path, revision, task):
             )
         return "ElmoEmbedding" if is_archive(path) else "PretrainedEmbedding"
     if looks_like_path(path) or path.startswith(_GENSIM):
-        return "PretrainedEmbedding"  # raises, if it is missing
+        return "PretrainedEmbedding"  # raises if the model is missing
     # Without a table to read, the type in config.json decides.
     options = {"revision": revision, "allow_patterns": _DECIDING}
     folder = download(path, "modules.json or config.json", **options)

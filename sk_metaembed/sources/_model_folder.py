@@ -26,7 +26,7 @@ def source_of_folder(folder, task=None):
     with suppress(ValueError):
         config = read_json(folder / "config.json", dict)
     if (folder / MANY_LANGUAGES).is_file():
-        return "ElmoEmbedding"  # says what to do with it
+        return "ElmoEmbedding"  # its error names a remedy
     if not modules and holds_vectors(folder):
         return "PretrainedEmbedding"
     if modules:
@@ -40,7 +40,7 @@ def source_of_folder(folder, task=None):
     elif _has_static_table(folder):
         static = True
     elif (folder / "adapter_config.json").is_file() or any(folder.glob("*.gguf")):
-        return "TransformerEmbedding"  # says what to do with them
+        return "TransformerEmbedding"  # its error names a remedy
     else:
         return None
     return "StaticSubwordEmbedding" if static else "TransformerEmbedding"
@@ -110,9 +110,10 @@ def _has_static_table(folder):
 def find_folder(spec, expected, *, local, **options):
     """Return a spec of a model and the folder of its files, downloaded if necessary.
 
-    Its path is absolute, or its revision a commit: pickles and saved files refer to it.
-    `expected` names what a folder should contain; `local` forbids a download; `options`
-    are those of `huggingface_hub.snapshot_download`. Raises FileNotFoundError.
+    The spec has an absolute path or a commit as its revision, because pickles and saved
+    files refer to it. `expected` names what a folder should contain; `local` forbids a
+    download; `options` are those of `huggingface_hub.snapshot_download`. Raises
+    FileNotFoundError.
     """
     folder = os.path.abspath(os.path.expanduser(spec.model))
     if os.path.isdir(folder):

@@ -24,7 +24,7 @@ class OriginalText:
     """
 
     text: str
-    span_bytes: bytes | None = None  # int32 (n_tokens, 2), -1 for tokens not in it
+    span_bytes: bytes | None = None  # int32 (n_tokens, 2), -1 for absent tokens
 
     @cached_property
     def spans(self):
@@ -105,7 +105,8 @@ def text_of(sentence):
 def nonempty_texts(tokens):
     """Return the rows of texts that are not only whitespace, and these texts.
 
-    Without original texts, the rows that have tokens, and the tokens joined by spaces.
+    Without original texts, returns the rows that have tokens, and their tokens joined
+    by spaces.
     """
     if tokens.texts is None:
         rows = np.flatnonzero(tokens.lengths)
@@ -221,7 +222,7 @@ class SentenceRows:
                 mask[start : start + size] = known[begin : begin + size]
 
     def split(self, numbers, arrays):
-        """Yield a list of (values, known), one per kind, of each of some sentences."""
+        """Yield a list of (values, known), one per kind, for each of some sentences."""
         tokens = pairwise(offsets_of(self.sizes[numbers]).tolist())
         for i, (start, stop) in enumerate(tokens):
             places = {"sequence": i, "token": slice(start, stop)}

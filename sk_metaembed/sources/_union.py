@@ -124,7 +124,7 @@ class EmbeddingUnion(NamedEstimatorsMixin, BaseEmbedding):
     sources_ : list of (str, source) pairs
         The fitted clones of the active sources.
     named_sources_ : Bunch
-        The same by name.
+        The fitted clones by name.
     coverage_ : dict of str to dict
         Share of the training data's ``"types"`` and ``"tokens"`` known to each source.
     dims_ : dict of str to int
@@ -145,7 +145,7 @@ class EmbeddingUnion(NamedEstimatorsMixin, BaseEmbedding):
 
     Notes
     -----
-    The only block of a source takes the source's name; several become ``name__block``.
+    A single block takes the source's name; several blocks become ``name__block``.
 
     Examples
     --------
@@ -262,7 +262,7 @@ class EmbeddingUnion(NamedEstimatorsMixin, BaseEmbedding):
         return blocks
 
     def _embed(self, tokens):
-        if effective_n_jobs(self.n_jobs) == 1:  # joblib takes longer than a short text
+        if effective_n_jobs(self.n_jobs) == 1:  # joblib has overhead
             embedded = [_apply(name, source, tokens) for name, source in self.sources_]
         else:
             embedded = Parallel(n_jobs=self.n_jobs, prefer="threads")(
@@ -427,7 +427,7 @@ def source_subsets(
             f"pairs; got {names!r}."
         )
     if not names or len(set(names)) < len(names):
-        raise ValueError(f"names must be at least one, and distinct; got {names}.")
+        raise ValueError(f"names must be distinct, and at least one; got {names}.")
     distinct = [str(name) for name in names]  # converts numpy.str_
     largest = len(distinct) if max_size is None else max_size
     if not 1 <= min_size <= largest <= len(distinct):

@@ -30,8 +30,8 @@ class WordRule(NamedTuple):
 def find_word_rule(backend):
     """Return the `WordRule` of a tokenizers.Tokenizer, or None.
 
-    There is none if the normalizer, the pre-tokenizer or an added token may depend on
-    more than a word and the space before it.
+    The result is None if the normalizer, the pre-tokenizer or an added token may depend
+    on more than a word and the space before it.
     """
     splits = _parts(backend.pre_tokenizer, "pretokenizers")
     forms = _parts(backend.normalizer, "normalizers")

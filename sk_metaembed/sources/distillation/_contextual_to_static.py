@@ -49,10 +49,10 @@ def contextual_to_static(
         Input of `source`, read once and in batches: also a generator, an open file or
         gensim's ``LineSentence``.
     block : str, default=None
-        Name of the block to average, such as a layer. None requires a single block;
-        ``ConcatMetaEmbedding(normalize=False)`` after the source makes one of several
-        without scaling their vectors to unit length; an occurrence that only some
-        blocks know then counts, with zeros for the others.
+        Name of the block to average, such as a layer. None requires a single block.
+        ``ConcatMetaEmbedding(normalize=False)`` after the source combines several
+        blocks without scaling their vectors to unit length; an occurrence that only
+        some blocks know then counts, with zeros for the other blocks.
     min_count : int, default=1
         Minimum number of known occurrences of a word.
     batch_size : int, default=256
@@ -65,8 +65,8 @@ def contextual_to_static(
     Returns
     -------
     WordVectors
-        In float32. Words are sorted by the number of known occurrences, ties by first
-        occurrence.
+        Vectors in float32. Words are sorted by the number of known occurrences, ties by
+        first occurrence.
 
     Raises
     ------

@@ -37,14 +37,14 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     r"""Fine-tune a sentence encoder on labels by a contrastive loss.
 
     `fit` trains all layers of a transformer such that the vectors of texts of the same
-    class have similar directions, vectors of different classes orthogonal ones. The
+    class have similar directions, and vectors of different classes are orthogonal. The
     trained encoder is a source with one vector per text; use it before a classifier
     such as logistic regression. It is suitable for about 8 labels per class, which are
     too few for a classifier on the vectors of a frozen encoder. With 250 to 4,000
-    labels MiniLM was more accurate than frozen and beside word vectors, by 4 points on
-    the mean of 17 samples. ``make_text_pipeline`` with ``effort="medium"`` combines it
-    with the other sources, and with ``effort="high"`` with a `TrainableTransformer`,
-    which is trained together with its classifier.
+    labels, trained MiniLM was 4 points more accurate than frozen MiniLM with word
+    vectors, on average over 17 samples. ``make_text_pipeline`` with ``effort="medium"``
+    combines it with the other sources, and with ``effort="high"`` with a
+    `TrainableTransformer`, which is trained together with its classifier.
 
     Parameters
     ----------

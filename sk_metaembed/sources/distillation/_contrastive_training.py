@@ -19,8 +19,9 @@ _LAST = 5  # steps whose mean loss is compared with the threshold
 def pair_loss(vectors, labels):
     """Return the mean squared error of cosines, over the pairs of a batch.
 
-    The cosine of vectors (n, dim) with equal labels (n,) should be 1, of others 0. Both
-    kinds of pairs have half of the weight; if there is only one kind, it has all.
+    The cosine of vectors (n, dim) should be 1 for equal labels (n,), and 0 for
+    different labels. Each kind of pair has half of the weight; a single kind has all of
+    it.
     """
     unit = normalize(vectors, dim=1)
     first, second = torch.triu_indices(len(unit), len(unit), 1, device=unit.device)
@@ -48,7 +49,7 @@ def balanced_batches(labels, batch_size, rng):
     n_rows = batch_size // n_classes
     while True:
         chosen = set()
-        while len(chosen) < n_classes:  # a new order may begin with one that is chosen
+        while len(chosen) < n_classes:  # the new order may begin with a chosen row
             chosen.add(next(classes))
         rows = [next(members[c]) for c in sorted(chosen) for _ in range(n_rows)]
         yield np.unique(rows)
@@ -69,7 +70,7 @@ def train_contrastively(
     below `tol`.
     """
     device = next(module.parameters()).device
-    # Half of a small model's weights, few of which occur in the texts.
+    # The input table is half of a small model; few of its rows occur in the texts.
     table = input_table(module.network)
     if table is not None:
         table.requires_grad_(False)
@@ -81,7 +82,7 @@ def train_contrastively(
         [(vectors, _)] = module(inputs)
         return pair_loss(vectors, send(labels[places], device))
 
-    module.eval()  # with dropout, as many steps separate the classes less
+    module.eval()  # with dropout, training needs more steps
     with torch.enable_grad():
         losses = minimize(
             batch_loss,

@@ -66,7 +66,7 @@ class Student(NamedTuple):
 def train_student(tokens, targets, base, *, max_ngram, max_features, alpha):
     """Return the `Student` of targets (n, dim), by ridge regression.
 
-    With `base`, (n, n_base), n-grams learn what a regression from it leaves.
+    With `base`, (n, n_base), n-grams learn the residuals of a regression on `base`.
     """
     from sklearn.linear_model import Ridge
 
@@ -116,9 +116,9 @@ class DistilledEmbedding(BaseEmbedding):
     teacher : transformer or Pipeline
         Returns an array of shape (n_sequences, dim), or EmbeddedSequences at the
         sequence level, whose blocks are concatenated. It is cloned before fitting,
-        unless it is fitted and wrapped in scikit-learn's FrozenEstimator. With a cache
-        of the teacher, further fits are fast. Wrap steps that read strings, such as
-        TfidfVectorizer, in an `EstimatorEmbedding` with ``as_text=True``.
+        unless it is fitted and wrapped in scikit-learn's FrozenEstimator. If the
+        teacher has a cache, further fits are fast. Wrap steps that read strings, such
+        as TfidfVectorizer, in an `EstimatorEmbedding` with ``as_text=True``.
     base : transformer or Pipeline, default=None
         A fast source of text vectors that knows more words than the training texts
         contain, such as ``make_pipeline(PretrainedEmbedding(path), Pooling())``. Its
@@ -334,7 +334,8 @@ class DistilledEmbedding(BaseEmbedding):
     def _base_vectors(self, tokens):
         """Return the vectors of `base`, (n_sequences, n_base), None without one.
 
-        Those of empty sequences are zeros, also if a step of `base` subtracts a mean.
+        The vectors of empty sequences are zeros, even if a step of `base` subtracts a
+        mean.
         """
         if self.base_ is None:
             return None
@@ -364,7 +365,7 @@ def _warn_if_split_differently(tokens, unlabeled):
     if differing:
         warnings.warn(
             "DistilledEmbedding: the texts of unlabeled are split as Tokenizer does by "
-            "default, but those of X in another way: only one of both has the token "
+            "default, but those of X in another way: only one of them has the token "
             f"{min(differing)!r}. Pass Tokenizer(...).transform(unlabeled), with the "
             "parameters of the Tokenizer of X.",
             stacklevel=2,

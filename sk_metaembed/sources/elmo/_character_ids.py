@@ -17,7 +17,8 @@ def character_ids(words, max_characters=50):
     """Return (ids, lengths) of words: (n_words, max_characters) and (n_words,).
 
     Words in NFC are cut to ``max_characters - 2`` bytes, as in training; lengths
-    include both marks. What UTF-8 cannot encode (a lone surrogate) is dropped.
+    include both marks. Characters that UTF-8 cannot encode (lone surrogates) are
+    dropped.
 
     >>> ids, lengths = character_ids(["a", "né"], max_characters=6)
     >>> ids.tolist(), lengths.tolist()

@@ -111,8 +111,8 @@ class ElmoEmbedding(ContextualEmbedding):
     with it.
 
     AllenNLP and bilm-tf carry LSTM states from one batch to the next, so a sentence has
-    different vectors the second time, and published vectors are reproduced by one order
-    of batches only. Here each sentence starts without state.
+    different vectors the second time, and only one order of batches reproduces
+    published vectors. Here each sentence starts without state.
 
     Words are read in NFC and truncated to 48 bytes of UTF-8, as in training. Lone
     surrogates, which UTF-8 cannot encode, are omitted.

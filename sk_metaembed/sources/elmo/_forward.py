@@ -9,7 +9,7 @@ from ._texts import mean_of_words
 
 
 def check_layers(layers, n_layers):
-    """Return the layers to return in ascending order; None stands for all.
+    """Return the requested layers in ascending order; None means all.
 
     >>> check_layers(None, 2), check_layers([2, 0], 2)
     ((0, 1, 2), (0, 2))
@@ -36,7 +36,7 @@ class ElmoForward:
         self.model, self._layers, self._split = model, layers, split
         self._runner = BatchRunner(budget, most_rows=most_rows)
         self._progress = progress
-        # The vectors of distinct words, of which each is computed once.
+        # The vectors of distinct words, each computed once.
         self._table, self._rows = None, {}
 
     def _look_up(self, words):

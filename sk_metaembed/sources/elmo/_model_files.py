@@ -1,8 +1,8 @@
-"""The two files of a model: where they are, and weights in HDF5.
+"""Find the two files of a model, and read weights from HDF5.
 
-They are given by their paths, or found in a folder or zip archive.
-The NLPL repository distributes models of ELMo as zip archives of options.json and
-model.hdf5; AllenNLP and bilm-tf write folders.
+The files are given by their paths, or found in a folder or zip archive. The NLPL
+repository distributes models of ELMo as zip archives of options.json and model.hdf5;
+AllenNLP and bilm-tf write folders.
 
 h5py reads data sets that a file stores in other files, allocates as much memory as a
 file declares, and raises many kinds of exceptions for corrupt files. The checks here
@@ -37,7 +37,7 @@ def find_files(options, weights, *, local):
     options, weights : str
         Paths or URLs; if `weights` is None, `options` is a folder or zip archive.
     local : bool
-        Whether nothing is downloaded.
+        Whether to raise an error instead of downloading.
     """
     for place in (options, weights):
         if place is not None and local and not cached_path(place).exists():
@@ -181,7 +181,7 @@ def read_array(h5, name, file):
 
 @contextmanager
 def _hdf5_errors(file, what=""):
-    """Raise all errors of h5py, which have many types, as one ValueError."""
+    """Convert all errors of h5py, which have many types, to ValueError."""
     try:
         yield
     except Exception as error:

@@ -67,7 +67,7 @@ def _linear(x, weights, name):
 
 
 class TokenEncoder:
-    """Vectors of words and of the marks of a sentence."""
+    """Compute the vectors of words and of the marks of a sentence."""
 
     def __init__(self, weights, options, device, dtype):
         self.options, self.device, self._weights = options, device, {}
@@ -77,7 +77,7 @@ class TokenEncoder:
                 self._weights[name] = torch.from_numpy(array).to(device, kind)
 
     def marks(self):
-        """Return the vectors of the marks of begin and end, (2, projection_dim)."""
+        """Return the vectors of the begin and end marks, (2, projection_dim)."""
         return self._encode(*mark_ids(self.options.max_characters))
 
     def __call__(self, words):
@@ -189,7 +189,7 @@ class LSTMLayer:
         dim, n = options.projection_dim, options.cell_dim
         weight = _reorder_gates(stacked("W_0"), n).to(dtype)
         bias = _reorder_gates(stacked("B"), n).unsqueeze(-2)
-        bias[..., n : 2 * n] += 1.0  # of the forget gate
+        bias[..., n : 2 * n] += 1.0  # bias of the forget gate
         self._input, self._bias = MixedPrecisionLinear(weight[..., :dim, :]), bias
         self._recurrent = MixedPrecisionLinear(weight[..., dim:, :])
         self._projection = MixedPrecisionLinear(stacked("W_P_0").to(dtype))
@@ -202,8 +202,8 @@ class LSTMLayer:
     def step(self, gates, hidden, cell):
         """Return hidden state and cell after a step, (..., n_rows, dim).
 
-        `gates` (..., n_rows, 4 * cell_dim) are the contribution of the input. They and
-        the cell are modified in place. None stands for a hidden state or cell of zeros.
+        `gates` (..., n_rows, 4 * cell_dim) are the contribution of the input. The gates
+        and the cell are modified in place. None means a hidden state or cell of zeros.
         """
         n, (cell_clip, proj_clip) = self._n, self._clips
         if hidden is not None:
@@ -221,8 +221,8 @@ class LSTMLayer:
     def run(self, packing, vectors, words=None):
         """Return the hidden states of packed sequences, (..., n_tokens, dim).
 
-        `vectors` have the same shape. With `words`, they are a table, and `words`
-        (..., n_tokens) its packed rows.
+        `vectors` have the same shape. With `words`, `vectors` is a table, and `words`
+        (..., n_tokens) has its packed rows.
         """
         starts = packing.starts.tolist()
         leading = (vectors if words is None else words[..., None]).shape[:-2]

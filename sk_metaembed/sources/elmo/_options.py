@@ -141,7 +141,7 @@ def _make_options(values, shown_names, owner):
     """
     for name, value in values.items():
         if isinstance(value, bool) and name != "skip_connections":
-            value = repr(value)  # to Python a bool is a number
+            value = repr(value)  # in Python, a bool is a number
         shown = shown_names[name]
         constraints = {shown: _OPTIONS[name].constraints}
         validate_parameter_constraints(constraints, {shown: value}, owner)

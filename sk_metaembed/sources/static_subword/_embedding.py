@@ -22,9 +22,9 @@ class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
 
     For models of model2vec (such as potion) and the sentence encoders of
     sentence-transformers that begin with StaticEmbedding or WordEmbeddings (averaged
-    GloVe). They have one vector per subword of a transformer's tokenizer, or per
-    word, and need no network: hundreds of times as fast as the transformer that they
-    were distilled from. Only words without any subword are unknown.
+    GloVe). These models have one vector per subword of a transformer's tokenizer, or
+    per word, and need no network: hundreds of times as fast as the transformer that
+    they were distilled from. Only words without any subword are unknown.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
     See Also
     --------
     PretrainedEmbedding : Vectors of whole words.
-    TransformerEmbedding : Contextual vectors, of slower models.
+    TransformerEmbedding : Contextual vectors from slower models.
 
     Notes
     -----
@@ -88,14 +88,14 @@ class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
     [1]_. A text has the mean over its subwords, scaled to unit length if the model says
     so. As in its own library, model2vec cuts a text to `max_length` times the median
     number of characters of a subword, then to `max_length` subwords, and leaves out
-    unknown ones; sentence-transformers counts these. An empty text is unknown, also to
-    a model with a prompt, for which sentence-transformers returns the vector of the
+    unknown subwords; sentence-transformers counts them. An empty text is unknown, also
+    to a model with a prompt, for which sentence-transformers returns the vector of the
     prompt. Sums are float64 and vectors float32; model2vec rounds to float16 if the
     table is float16.
 
     With ``output="mean"`` the original texts are read, with case and punctuation,
     however they were tokenized; token lists are joined by spaces. With "words", the
-    tokens are: for a cased model, use ``Tokenizer(lowercase=False)``.
+    tokens are read: for a cased model, use ``Tokenizer(lowercase=False)``.
 
     With BERT's tokenizer, which most models have, each distinct word is split once and
     its subwords are remembered. With other tokenizers, and in texts with special

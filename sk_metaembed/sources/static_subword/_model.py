@@ -51,9 +51,9 @@ class StaticSpec(NamedTuple):
 
 
 class StaticModel(Handle, keep=2):
-    """A table of subwords or words, its tokenizer, and the modules behind it.
+    """A table of subwords or words, its tokenizer, and the modules after it.
 
-    Vectors of words have `dim` dimensions, and those of texts `text_dim`.
+    Word vectors have `dim` dimensions, and text vectors have `text_dim`.
     """
 
     _kind, _Spec = "static model", StaticSpec
@@ -91,7 +91,7 @@ class StaticModel(Handle, keep=2):
                 f"StaticSubwordEmbedding: {files.weights} has {len(table)} vectors for "
                 f"the {n_words} words of {files.tokenizer.name}. sentence-transformers "
                 "writes such files if a word was repeated in the file of vectors; each "
-                "word after it then has the vector of another. Read that file by "
+                "word after it then has a wrong vector. Read that file with "
                 "PretrainedEmbedding, or without the repeated word.",
                 stacklevel=2,
             )
@@ -162,9 +162,9 @@ class StaticModel(Handle, keep=2):
             )
 
     def embed_words(self, words):
-        """Return the mean of the known subwords of words, and which have any.
+        """Return the mean of the known subwords of each word, and which words have any.
 
-        Arrays float32 (n_words, dim) and bool (n_words,).
+        The arrays are float32 (n_words, dim) and bool (n_words,).
         """
         lead = self.tokenizer.lead
         texts = [lead + word for word in words] if lead else list(words)
@@ -180,7 +180,7 @@ class StaticModel(Handle, keep=2):
         """Return the vectors of texts as the model's library encodes them.
 
         `max_length` is a number of subwords, None for all, or "model" for its own.
-        Warns of longer texts, once per process.
+        Warns about longer texts, once per process.
         """
         is_model2vec = self._paths.library == "model2vec"
         cuts_left = self.tokenizer.cuts_left and not is_model2vec
@@ -288,7 +288,8 @@ class StaticContent:
     def of(cls, model, task):
         """Return the files that a model's library writes, for the texts of a task.
 
-        None for something that is not a model of model2vec or sentence-transformers.
+        Returns None for an object that is not a model of model2vec or
+        sentence-transformers.
         """
         if isinstance(model, StaticContent):
             check_route(model.files, task)

@@ -97,7 +97,7 @@ def find_files(model, task=None):
         others |= {folder / place / name for name in _WEIGHTS}
     read_already = {*found.paths}
     others = sorted(p for p in others - read_already if p.is_file())
-    if found.library == "model2vec":  # which reads none
+    if found.library == "model2vec":  # it reads no settings
         settings = EncoderSettings()
     return found._replace(settings=settings, others=(*found.others, *others))
 

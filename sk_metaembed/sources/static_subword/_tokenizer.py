@@ -1,4 +1,4 @@
-"""Tokenizers of static models: of subwords and of words.
+"""Tokenizers of static models, for subwords and for words.
 
 If the tokenizer of subwords splits a word alike in every text, each distinct word is
 split once.
@@ -37,7 +37,7 @@ class SubwordIds(NamedTuple):
         return SubwordIds(self.ids[places], offsets)
 
     def selected(self, keep):
-        """Return only the subwords of a mask, (n_subwords,)."""
+        """Return only the subwords that a mask selects, (n_subwords,)."""
         return SubwordIds(self.ids[keep], offsets_of(keep)[self.offsets])
 
     def cut(self, limit, *, last):
@@ -94,7 +94,7 @@ class DistinctWordSplitter:
         codes, firsts = loops.code_spans(data, starts, ends, hashes)
         words, _ = gather_spans(data, starts[firsts], ends[firsts], ord(" "))
         lists = self._split(words.tobytes().decode().split(" ")[:-1])
-        if whole:  # each in place of a single word
+        if whole:  # each text replaces one word
             added = np.arange(len(lists), len(lists) + len(whole))
             codes = np.insert(codes, (np.cumsum(counts) - counts)[whole], added)
             counts[whole] = 1
@@ -115,11 +115,11 @@ class DistinctWordSplitter:
         return lists
 
 
-_SECONDS_PER_CHARACTER = 2e-7  # for a character, in tokenizers
+_SECONDS_PER_CHARACTER = 2e-7  # time that tokenizers takes
 
 
 class SubwordTokenizer:
-    """A tokenizer of a tokenizer.json.
+    """A tokenizer read from a tokenizer.json file.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class SubwordTokenizer:
     unknown : int or None
         Id of the unknown subword.
     lead : str
-        What separates a word from the one before it, in front of a single word.
+        Separator to put before a single word, which is then split as within a text.
     """
 
     def __init__(self, path):

@@ -47,7 +47,7 @@ class CharacterSpec:
     """Specification of a character network: small, picklable, without weights.
 
     `unseen`, (padding + 1,), are the characters that do not occur in the training data,
-    and `n_truncated_words` the number of its words longer than `max_chars`.
+    and `n_truncated_words` is the number of training words longer than `max_chars`.
     """
 
     padding = PADDING
@@ -118,13 +118,14 @@ class WordCharacters:
 class TrainableCharacters(TrainableSource):
     """Learn word vectors from characters, jointly with the estimator that uses them.
 
-    For the parameter `trainable` of the ``Dynamic*`` estimators. The spelling of a
-    word, such as its capitals, digits, prefixes and suffixes, helps with words that
-    pretrained vectors do not cover: names, hashtags, inflected forms, identifiers. It
-    matters most for named entity recognition. A vector depends on the word alone, so it
-    is computed once per distinct word of a batch, and is mixed as in any other
-    source. Words are read as the original texts spell them, with their case, however a
-    `Tokenizer` normalized them for other sources; token lists are read as they are.
+    Pass this source to the parameter `trainable` of a ``Dynamic*`` estimator. The
+    spelling of a word, such as its capitals, digits, prefixes and suffixes, helps with
+    words that pretrained vectors do not cover: names, hashtags, inflected forms,
+    identifiers. It matters most for named entity recognition. A vector depends on the
+    word alone, so it is computed once per distinct word of a batch, and is mixed like a
+    vector of any other source. Words are read as the original texts spell them, with
+    their case, however a `Tokenizer` normalized them for other sources; token lists are
+    read as they are.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ class TokenNetwork(nn.Module):
         nn.init.normal_(self.vectors.weight, std=1.0)
 
     def zero_others(self, batch):
-        """Set all vectors to 0 but those of a `TokenBatch`."""
+        """Set all vectors to 0 except those of a `TokenBatch`."""
         used = torch.zeros(len(self.vectors.weight), 1)
         used[batch.rows[batch.known]] = 1
         with torch.no_grad():
@@ -72,7 +72,7 @@ class CharacterNetwork(nn.Module):
 
 
 class CharCNN(nn.Module):
-    """Maximum over the word of convolutional filters, each a (width, number) pair."""
+    """Convolutional filters, (width, number) pairs, and their maxima over each word."""
 
     def __init__(self, char_dim, filters):
         super().__init__()
@@ -85,8 +85,8 @@ class CharCNN(nn.Module):
         """Return word vectors, (n_words, n_chars, char_dim) -> (n_words, dim)."""
         positions = torch.arange(characters.shape[1], device=lengths.device)
         padding = (positions >= lengths[:, None])[:, None]
-        # Each character is the center of one window, and padding of none, so a vector
-        # does not depend on the longest word of the group.
+        # Each character is the center of one window, and padding is not a center, so a
+        # vector does not depend on the longest word of the group.
         rows, maxima = characters.transpose(1, 2), []
         for convolution in self.convolutions:
             (width,) = convolution.kernel_size

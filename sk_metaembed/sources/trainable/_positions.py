@@ -29,10 +29,10 @@ class PositionSpec(TableSpec):
 class TrainablePositions(TrainableSource):
     """Learn one vector per position in a sequence, jointly with the estimator.
 
-    For the parameter `trainable` of the ``Dynamic*`` estimators, in addition to a
-    source of tokens, where the place of a token decides: sequences of equal length,
-    such as one token per hour or pixel, or sequences whose starts mean something. The
-    network then tells a token at one position from the same token at another one.
+    Pass this source to the parameter `trainable` of a ``Dynamic*`` estimator, in
+    addition to a source of tokens, if the position of a token matters: in sequences of
+    equal length, such as one token per hour or pixel, or in sequences with a meaningful
+    start. The network can then distinguish the same token at different positions.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class TrainablePositions(TrainableSource):
 
     Notes
     -----
-    Positions are counted from the start of a sequence. Those after the end of the
+    Positions are counted from the start of a sequence. Positions after the end of the
     longest training sequence are unknown. Since this source knows the positions of all
     tokens, tokens that no other source knows are not skipped.
 

@@ -77,7 +77,7 @@ class TokenRows:
 
     @classmethod
     def of_codes(cls, codes, n_rows):
-        """Return the rows of tokens by their numbers, `n_rows` for tokens without."""
+        """Return the rows of tokens by number; `n_rows` means that there is no row."""
         return cls(np.append(np.arange(n_rows), -1), codes)
 
     def batch(self, types, send):
@@ -89,10 +89,10 @@ class TokenRows:
 class TrainableTokens(TrainableSource):
     """Learn one vector per token, jointly with the estimator that uses them.
 
-    For the parameter `trainable` of the ``Dynamic*`` estimators, which use it by
-    themselves if X has tokens and no vectors. Use it for tokens without pretrained
-    vectors, such as events, notes, amino acids or states, and, in addition to
-    pretrained vectors, for words that mean something else in the training data. With
+    Pass this source to the parameter `trainable` of a ``Dynamic*`` estimator, which
+    uses it by default if X has tokens and no vectors. Use it for tokens without
+    pretrained vectors, such as events, notes, amino acids or states, and, in addition
+    to pretrained vectors, for words that mean something else in the training data. With
     `ngram` it learns a vector per n-gram of tokens, such as a k-mer.
 
     Parameters
@@ -129,7 +129,7 @@ class TrainableTokens(TrainableSource):
 
     Examples
     --------
-    The classes have the same tokens in another order, which pairs of tokens tell:
+    The classes have the same tokens in different orders; pairs of tokens differ:
 
     >>> from sk_metaembed import DynamicMetaClassifier, TrainableTokens
     >>> X, y = [["up", "down"], ["down", "up"]] * 20, ["fall", "rise"] * 20

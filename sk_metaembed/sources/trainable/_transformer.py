@@ -32,7 +32,7 @@ class SubwordBatch(NamedTuple):
 
 
 class SentenceWindows:
-    """The windows of all sentences, of `limit` subwords at most if it is not None.
+    """The windows of all sentences, with at most `limit` subwords (None for no limit).
 
     The model and the options of `source`, a TransformerEmbedding, are resolved. With
     `truncate`, longer sentences are cut.
@@ -122,7 +122,7 @@ class TransformerSpec:
 class TrainableTransformer(TrainableSource):
     """Fine-tune a transformer jointly with a dynamic meta-embedding.
 
-    For the parameter `trainable` of the ``Dynamic*`` estimators, such as
+    Pass this source to the parameter `trainable` of a ``Dynamic*`` estimator, such as
     `DynamicMetaClassifier`: the transformer is trained with the estimator, as one of
     several sources or as the only one. Use it if there are enough labels to train a
     network of millions of weights, and the task differs from what it was pretrained on.
@@ -132,10 +132,10 @@ class TrainableTransformer(TrainableSource):
     Parameters
     ----------
     source : TransformerEmbedding
-        The model and its vectors: layers, pooling of subwords, windows. "sentence" as
-        its `output` is the mean or the classification token, and the default prompt, as
-        the files of a sentence encoder specify ("mean" for other models); modules after
-        the pooling are not trained. "auto" is "words".
+        The model and its vectors: layers, pooling of subwords, windows. With
+        ``output="sentence"``, texts get the pooling (mean or classification token) and
+        the default prompt that the files of a sentence encoder specify ("mean" for
+        other models); modules after the pooling are not trained. "auto" is "words".
     n_layers : int or "all", default="all"
         Number of layers to train, counted down from the highest layer in `source`;
         "all" also trains the input table. Fewer layers train faster and forget less.

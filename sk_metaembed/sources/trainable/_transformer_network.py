@@ -36,7 +36,7 @@ def _trained_parts(network, spec):
     if spec.n_layers > highest:
         raise ValueError(
             f"n_layers={spec.n_layers} of the trainable source, but there are "
-            f"{highest} layers below hidden state {highest}, the highest in it. Use a "
+            f"{highest} layers below hidden state {highest}, its highest. Use a "
             "smaller number, or 'all'."
         )
     return _parts(layers[highest - spec.n_layers : highest])

@@ -163,7 +163,8 @@ def _is_one_word(text):
 def make_splitter(tokenizer):
     """Return a function from texts to their `Subwords`: a `WordSplitter` if possible.
 
-    This requires a `WordRule`, and the same result for a probe as without splitting it.
+    A `WordSplitter` requires a `WordRule`, and must split a probe as the tokenizer
+    does.
     """
     whole = partial(split_texts, tokenizer)
     backend = getattr(tokenizer, "backend_tokenizer", None)
@@ -222,17 +223,18 @@ class Aligner:
         self._split = make_splitter(tokenizer)
         self._prefix_ids = split_texts(tokenizer, [prefix]).ids
         n_prefix = len(self._prefix_ids)
-        # How many subwords the prefix and what precedes it have, and how many at most
-        # are around the words of a sentence.
+        # The number of subwords before the words of a sentence if there is a prefix,
+        # and the maximum number of subwords around the words.
         self.n_prompt = len(self.special.left) + n_prefix if prefix else 0
         self.overhead = len(self.special.left) + n_prefix + len(self.special.right)
         # A cache: all candidates of a search check the words of the same folds.
         self._readable = {}
 
     def encode(self, sentences, *, as_text=False):
-        """Return the AlignedSubwords of sentences; `as_text` assigns none to words.
+        """Return the AlignedSubwords of sentences.
 
-        Original texts with places of tokens require `has_offsets`.
+        With `as_text`, subwords are not assigned to words. Original texts with places
+        of tokens require `has_offsets`.
         """
         if as_text:
             return self._whole(sentences)
@@ -248,7 +250,7 @@ class Aligner:
         return subwords.ids[subwords.at[is_second]], offsets_of(sizes)
 
     def readable(self, words):
-        """Return per word whether the tokenizer knows a subword of it, (n_words,)."""
+        """Return whether the tokenizer knows a subword of each word, (n_words,)."""
         new = [word for word in words if word not in self._readable]
         for start in range(0, len(new), _WORDS_PER_BATCH):
             part = new[start : start + _WORDS_PER_BATCH]
@@ -349,7 +351,7 @@ def _has_offsets(tokenizer):
 
 
 def _space_of(tokenizer):
-    """Return "" or " ", with which a single word has the same subwords as in a text."""
+    """Return "" or " ", the prefix with which a word is split as within a text."""
     whole = split_texts(tokenizer, [" ".join(_PROBE_WORDS)]).ids
     for space in ("", " "):
         parts = [_PROBE_WORDS[0], *(space + word for word in _PROBE_WORDS[1:])]
@@ -420,7 +422,7 @@ def encodable(text):
 
 
 def are_readable(ids, offsets, tokenizer):
-    """Return per word, with its subwords at `offsets`, whether one is known."""
+    """Return whether each word, with subwords at `offsets`, has a known subword."""
     unknown = tokenizer.unk_token_id
     # SentencePiece splits off the mark of a space before an unknown word.
     nothing = [unknown, *tokenizer.convert_tokens_to_ids(["\u2581", "\u0120"])]
@@ -431,7 +433,7 @@ def are_readable(ids, offsets, tokenizer):
 
 
 def readable_types(tokens, aligner):
-    """Return per type whether the tokenizer knows a subword of it, (n_types,) bool.
+    """Return whether the tokenizer knows a subword of each type, (n_types,) bool.
 
     A type may be readable as it is or as its text spells it. A warning is issued if
     most tokens are not readable.

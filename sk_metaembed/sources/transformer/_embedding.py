@@ -80,11 +80,11 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         default route and the default prompt.
     truncate_dim : int, default=None
         Number of dimensions of sentence vectors to keep, for models that were trained
-        for it. None for that in the encoder's files, usually all.
+        for it. None for the number in the encoder's files, usually all.
     max_length : int, default=None
         Maximum number of subwords, including special tokens and prompt; longer
         sequences are processed in windows that overlap by half. None for the model's
-        limit, with "sentence" the one in the encoder's files.
+        limit, or with "sentence" for the limit in the encoder's files.
     truncate : bool, default=None
         Whether to truncate longer sequences instead, with a warning that counts them;
         truncated words are not known. None truncates for "sentence" only, with one
@@ -396,7 +396,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
     def _learn(self, tokens, y):
         blocks = super()._learn(tokens, y)
         self.coverage_ = coverage(tokens, blocks, self._readable_types(tokens))
-        # Here, because sources that train the transformer call `_fit_vectors` too.
+        # Not in `_fit_vectors`, which sources that train the transformer call too.
         self._warn_if_output_differs()
         return blocks
 
@@ -493,7 +493,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
             return
         try:
             modules = model.modules
-        except ValueError:  # of an unknown module; output="sentence" raises it
+        except ValueError:  # an unknown module; output="sentence" raises
             return
         reason = modules.differs_from(self.output_)
         default = model.settings.prompt(None, None, self.task)

@@ -294,7 +294,7 @@ class Windows(NamedTuple):
 
 
 def windows_of(aligned, special, limit, *, truncate=False):
-    """Return the Windows of sentences; one without subwords has none.
+    """Return the Windows of sentences; a sentence without subwords has none.
 
     `limit` is the maximum number of subwords per window, special tokens and prefix
     included. With `truncate`, only the first window is returned, or the last one if the
@@ -452,7 +452,7 @@ def _best(begins, ends, owners, spans):
 def subwords_beyond(sentences, aligner, limit, *, as_text):
     """Return how many subwords of each sentence are beyond the first window.
 
-    Sentences with too few bytes to be long are not split into aligned. For `as_text`,
+    Sentences with too few bytes to be long are not split into subwords. For `as_text`,
     see `Aligner.encode`.
     """
     beyond = np.zeros(len(sentences), dtype=np.int64)
@@ -473,7 +473,7 @@ def subwords_beyond(sentences, aligner, limit, *, as_text):
 
 
 def _most_subwords(text):
-    """Return an upper bound of the number of subwords of a text after a space."""
+    """Return an upper bound on the number of subwords of a text after a space."""
     if text.isascii():
         return len(text) + 1
     return _MAX_GROWTH * len(text.encode("utf-8", "replace")) + 1

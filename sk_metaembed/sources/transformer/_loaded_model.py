@@ -140,7 +140,7 @@ def _rebuilt(model_class, config, dtype, weights, state, tokenizer, encoder=None
 
 
 def is_pair(model):
-    """Return whether something is a loaded model with its tokenizer."""
+    """Return whether an object is a loaded model with its tokenizer."""
     return (
         isinstance(model, tuple | list)
         and len(model) == 2
@@ -185,7 +185,7 @@ def _encoder_pair(model, task):
 
 
 def check_pair(model):
-    """Raise TypeError if something is not a loaded model with its tokenizer."""
+    """Raise TypeError unless an object is a loaded model with its tokenizer."""
     if is_pair(model) or is_sentence_encoder(model) or isinstance(model, LoadedPair):
         return
     parts = model if isinstance(model, tuple | list) else [model]

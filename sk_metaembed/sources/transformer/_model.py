@@ -5,7 +5,7 @@ A fitted source holds a handle of one of two classes:
 - `TransformerModel`: a model from files. All sources with the same `ModelSpec` share
   it. Weights are loaded on first use, and a pickle contains only the name or folder,
   the revision and the fingerprint.
-- `LoadedModel` (`_loaded_model.py`): a (model, tokenizer) pair of the user. A pickle
+- `LoadedModel` (`_loaded_model.py`): a (model, tokenizer) pair from the user. A pickle
   contains the weights.
 """
 
@@ -97,7 +97,7 @@ class Transformer(NetworkModel):
     def sentence_limit(self, max_length):
         """Return how many subwords a sentence encoder reads, None for no limit.
 
-        At most `max_length`; None is the maximum in its files.
+        The limit is at most `max_length`, or the maximum in the files if that is None.
         """
         max_length = max_length or self.modules.max_length
         return sentence_limit(self.config, self.tokenizer, max_length)
@@ -106,7 +106,8 @@ class Transformer(NetworkModel):
 class TransformerModel(Transformer, keep=2):
     """A transformer from files, shared by all sources with the same options.
 
-    `encoder` is the result of `find_encoder`, and `paths` those of `model_files`.
+    `encoder` is the result of `find_encoder`, and `paths` is the result of
+    `model_files`.
     """
 
     _kind, _Spec = "transformer", ModelSpec

@@ -398,7 +398,7 @@ def check_transformer(kind, options):
 
 
 def _check_modality(kind, modalities):
-    """Raise ValueError unless texts are read as they are, to last hidden states."""
+    """Raise ValueError unless the model reads plain texts and returns hidden states."""
     text = modalities.get("text") or {}
     outputs = text.get("method_output_name")
     outputs = [outputs] if isinstance(outputs, str) else list(outputs or ())

@@ -19,9 +19,9 @@ from ._word2vec import Word2VecEmbedding
 class NgramVectors:
     """Vectors of the n-grams that occur in the training words of a fastText model.
 
-    `buckets`, int64 (n_trained,), are the hashes of these n-grams, ascending, of which
-    there are `n_buckets`; `vectors` is float32 (n_trained, dim). An n-gram has `min_n`
-    to `max_n` characters, including the word boundaries.
+    `buckets`, int64 (n_trained,), are the hashes of these n-grams, ascending and below
+    `n_buckets`; `vectors` is float32 (n_trained, dim). An n-gram has `min_n` to `max_n`
+    characters, including the word boundaries.
     """
 
     def __init__(self, buckets, vectors, n_buckets, min_n, max_n):
@@ -90,7 +90,7 @@ class FastTextEmbedding(Word2VecEmbedding):
 
     See Also
     --------
-    Word2VecEmbedding : Faster to train; only knows words of the training data.
+    Word2VecEmbedding : Faster to train, but knows only words of the training data.
 
     Notes
     -----

@@ -34,7 +34,7 @@ class LSAEmbedding(BaseEmbedding):
     Parameters
     ----------
     n_components : int, default=100
-        Number of dimensions; less if the training data have a smaller rank, such as
+        Number of dimensions; fewer if the training data have a smaller rank, such as
         fewer distinct sequences.
     char_ngrams : (int, int), default=None
         Shortest and longest character n-grams of the words to count, such as (3, 4), in
@@ -66,10 +66,10 @@ class LSAEmbedding(BaseEmbedding):
     -----
     A feature f that occurs c times in a sequence, and in n_f of n training sequences,
     counts :math:`(1 + \ln c)(1 + \ln \frac{1 + n}{1 + n_f})`. Rows have unit length
-    before they are projected on the first right singular vectors of the training
-    data [1]_. An unknown feature has no direction, but counts toward the length of its
-    row with n_f = 0, as a rare one does: otherwise a row of unknown words would be its
-    few known ones, enlarged.
+    before they are projected onto the first right singular vectors of the training data
+    [1]_. An unknown feature has no direction, but counts toward the length of its row
+    with n_f = 0, like a rare feature. Otherwise a few known words would fully determine
+    the vector of a row of mostly unknown words.
 
     N-grams are found once per distinct word, not once per occurrence: with
     `char_ngrams`, fitting and transforming take less than half and a third of the time

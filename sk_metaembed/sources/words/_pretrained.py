@@ -23,7 +23,7 @@ _GENSIM_DATA = "https://github.com/piskvorky/gensim-data"
 # Fitted preprocessing, by store and kind.
 _PREPROCESSINGS: WeakKeyDictionary[WordVectors, dict] = WeakKeyDictionary()
 
-_HEAD = 10_000  # words of a store that tell whether case has a meaning
+_HEAD = 10_000  # words of a store that are examined for capitals
 _FEW_CAPITALS = 0.01  # share of them
 
 _LOW_COVERAGE = 0.05  # known share of the training tokens below which to warn
@@ -50,7 +50,7 @@ def resolve_path(path):
         return file
     try:
         return downloader.load(path, return_path=True)
-    except Exception as error:  # gensim and urllib raise many kinds
+    except Exception as error:  # gensim and urllib raise many types
         raise FileNotFoundError(
             f"{path!r} is not a file (in {os.getcwd()!r}), and gensim-downloader has "
             f"no model of that name or cannot be reached ({error}). Without network "
@@ -60,7 +60,7 @@ def resolve_path(path):
 
 
 def warn_low_coverage(tokens, known, store):
-    """Warn that a store knows almost none of the tokens, and what to check."""
+    """Warn that a store knows very few of the tokens, and say what to check."""
     counts = np.where(known, 0, tokens.type_counts())
     most = np.argsort(-counts, kind="stable")[:_N_UNKNOWN]
     unknown = [str(tokens.types[i]) for i in most if counts[i]]
@@ -169,8 +169,8 @@ class PretrainedEmbedding(BaseWordEmbedding):
     Warns
     -----
     UserWarning
-        If fewer than 5 % of the training data's tokens are known, with words
-        of both.
+        If fewer than 5 % of the training data's tokens are known. The message suggests
+        a cause.
 
     See Also
     --------

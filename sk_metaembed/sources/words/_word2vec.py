@@ -45,8 +45,8 @@ class TokenStream:
     """Token lists of a stream, read a few thousand rows at a time.
 
     `n_rows`, `n_tokens` and `n_missing` count the latest pass. If an error occurs in
-    another thread's pass, the pass ends and the error is stored in `error`: gensim's
-    threads would wait forever for the rest of the corpus.
+    another thread's pass, the pass ends and the error is stored in `error`; otherwise
+    gensim's threads would wait forever for the rest of the corpus.
     """
 
     def __init__(self, X, missing="raise"):
@@ -98,7 +98,7 @@ class TokenStream:
 
 
 def _warn_of_tokens(path, lines):
-    """Warn of a file whose lines are tokens that the splitting of texts changes."""
+    """Warn about a file of tokens that would change when split as texts."""
     tokens = [token for line in islice(lines, _LINES) for token in line.split()]
     changed = [
         (token, words)
@@ -158,7 +158,7 @@ def progress_callbacks(source):
 
 
 _DOWNSAMPLED = 1e-3  # gensim's default of `sample`
-_FLAG = ["boolean", Options(Integral, {0, 1})]  # gensim's own are 0 and 1
+_FLAG = ["boolean", Options(Integral, {0, 1})]  # gensim takes 0 and 1
 
 
 @inherit_docs(SourceDocs)
@@ -186,7 +186,7 @@ class Word2VecEmbedding(BaseWordEmbedding):
     negative : int, default=5
         Number of noise words per target word, 0 for no negative sampling.
     ns_exponent : float, default=0.75
-        Exponent of the word frequencies that noise words are sampled by.
+        Exponent of the word frequencies from which noise words are sampled.
     cbow_mean : bool, default=True
         Average the context vectors instead of adding them (CBOW only).
     alpha : float, default=0.025
@@ -207,7 +207,7 @@ class Word2VecEmbedding(BaseWordEmbedding):
     random_state : int, RandomState instance or None, default=None
         Seed of the initial vectors, of downsampling and of noise words.
     n_jobs : int, default=None
-        Number of training threads. Results are reproducible with one only.
+        Number of training threads. Results are reproducible only with one thread.
     verbose : int, default=0
         Show a progress bar over the epochs.
 
@@ -371,7 +371,7 @@ class Word2VecEmbedding(BaseWordEmbedding):
     def _build_vocabulary(self, model, sentences):
         """Count words and initialize vectors, as ``model.build_vocab`` does.
 
-        `sample` may depend on the number of words, which is known in between.
+        `sample` may depend on the number of words, which is known only after counting.
         """
         model.corpus_total_words, model.corpus_count = model.scan_vocab(sentences)
         n_words = sum(n >= self.min_count for n in model.raw_vocab.values())

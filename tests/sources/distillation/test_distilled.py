@@ -139,7 +139,7 @@ def test_unlabeled_texts_that_are_split_in_another_way_are_named():
     unlabeled, tokenizer = ["Good film!"], Tokenizer(lowercase=False)
     student = DistilledEmbedding(teacher(), unlabeled=unlabeled)
     tokens = tokenizer.fit_transform(["A film", "a Plot", "good film"])
-    with pytest.warns(UserWarning, match="only one of both has the token 'A'. Pass T"):
+    with pytest.warns(UserWarning, match="only one of them has the token 'A'. Pass T"):
         student.fit(tokens)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

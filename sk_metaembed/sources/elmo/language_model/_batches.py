@@ -46,13 +46,13 @@ class BPTTBatches(torch.utils.data.IterableDataset):
     """
 
     corpus: RowsCorpus | StreamCorpus
-    vocabulary: list  # of the softmax
+    vocabulary: list  # words of the softmax
     max_characters: int
     batch_size: int
     n_steps: int
     device: torch.device
     seed: int | None = None
-    epoch: int = 0  # the next
+    epoch: int = 0  # number of the next epoch
 
     def __iter__(self):
         rng = None
@@ -111,7 +111,7 @@ class _WordTable:
         words = [self._words[code] for code in distinct[len(marks) :]]
         count_truncated("ElmoLanguageModel", words, self._max_characters, _REMEDY)
         word_ids, word_lengths = character_ids(words, self._max_characters)
-        targets = np.array([*self._targets, NO_TARGET])[next_codes]  # code -1: the last
+        targets = np.array([*self._targets, NO_TARGET])[next_codes]  # -1: NO_TARGET
         return Batch(
             send(positions.reshape(inputs.shape), device),
             send(targets, device),

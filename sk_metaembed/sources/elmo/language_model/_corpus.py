@@ -15,7 +15,7 @@ _BUFFER_SIZE = 10_000  # rows of a stream that are shuffled together
 def read_corpus(X):
     """Return the RowsCorpus or StreamCorpus of the X passed to `fit`.
 
-    The ``rows(rng)`` of each yields lists of str: in order, or shuffled by a Generator.
+    Its method ``rows(rng)`` yields lists of str, in order or shuffled by a Generator.
 
     >>> corpus = read_corpus([["the", "end"]])
     >>> list(corpus.rows())
@@ -32,7 +32,7 @@ def read_corpus(X):
 class RowsCorpus:
     """Rows in memory, as TokenSequences."""
 
-    count = None  # or the CorpusCount
+    count = None  # the CorpusCount, once counted
 
     def __init__(self, tokens):
         self.tokens = tokens
@@ -47,7 +47,7 @@ class RowsCorpus:
 class StreamCorpus:
     """Rows of an iterable that can be iterated over repeatedly."""
 
-    count = None  # or the CorpusCount
+    count = None  # the CorpusCount, once counted
 
     def __init__(self, iterable):
         self._iterable = iterable

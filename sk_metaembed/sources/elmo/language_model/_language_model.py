@@ -121,7 +121,8 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     history_ : skorch.history.History
         One entry per epoch: ``train_perplexity``, ``train_forward`` and
         ``train_backward``, measured during training with dropout; the same with
-        ``valid_`` if `X_val` was passed; ``lr``, the learning rate at its end.
+        ``valid_`` if `X_val` was passed; ``lr``, the learning rate at the end of the
+        epoch.
     n_iter_ : int
         Number of epochs trained.
 
@@ -267,7 +268,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
             whitespace.
         y : ignored
             Not used.
-        X_val : as X, default=None
+        X_val : same type as X, default=None
             Held-out rows. Their perplexity is recorded per epoch, and the weights of
             the best epoch are kept.
 
@@ -297,8 +298,8 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     ) -> float:
         """Return the perplexity of text, `exp` of the mean loss per word.
 
-        1 if every word is predicted with certainty. See Notes of the class for when
-        perplexities are comparable.
+        The perplexity is 1 if every word is predicted with certainty. See Notes of the
+        class for when perplexities are comparable.
 
         Parameters
         ----------
@@ -311,7 +312,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         Returns
         -------
         float
-            At least 1.
+            The perplexity, at least 1.
         """
         from ._net import perplexities
 
@@ -392,8 +393,8 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     def load(cls, folder: Initial, **params: Any) -> Self:
         """Return the model in a folder, for perplexities.
 
-        To train on, pass the folder as `initial`. To embed with such files, pass them
-        to `ElmoEmbedding`, which needs no vocabulary.
+        To continue training, pass the folder as `initial`. To embed with such files,
+        pass them to `ElmoEmbedding`, which needs no vocabulary.
 
         Parameters
         ----------

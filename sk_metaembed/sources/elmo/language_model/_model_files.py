@@ -59,8 +59,8 @@ class SavedModel(NamedTuple):
     options: ElmoOptions
     weights: dict  # arrays of the network
     words: list | None  # the vocabulary; None without a vocabulary or a softmax
-    softmax: dict  # arrays by their parameter names in the module; empty without any
-    file: Path  # of the weights
+    softmax: dict  # arrays by their parameter names in the module; may be empty
+    file: Path  # the weight file
 
     @property
     def softmax_kind(self):

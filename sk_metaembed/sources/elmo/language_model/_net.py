@@ -100,7 +100,7 @@ def initial_weights(options):
     return weights
 
 
-_MAX_FULL = 4000  # vocabulary size up to which clusters are no faster
+_MAX_FULL = 4000  # vocabulary size up to which clusters are not faster
 _CUTOFFS = (2000, 10_000, 50_000, 200_000)
 _ROWS_PER_BATCH = 1024  # rows with scores of all words in memory, outside training
 
@@ -154,7 +154,7 @@ def make_softmax(kind, dim, n_words):
     return (FullSoftmax if kind == "full" else AdaptiveSoftmax)(dim, n_words)
 
 
-_WARM_UP = 0.02  # share of all steps
+_WARM_UP = 0.02  # share of steps in the warm-up
 _FLOOR = 0.02  # final share of the learning rate
 
 
@@ -179,10 +179,11 @@ class LanguageModule(nn.Module):
 class LanguageNet(NeuralNet):
     """A skorch net over `BPTTBatches`, which carries states from batch to batch.
 
-    With `bfloat16`, training computes matrix products in it; weights stay float32.
+    With `bfloat16`, training computes matrix products in bfloat16; weights stay
+    float32.
     """
 
-    _default_callbacks: list = []  # training has its own list of all
+    _default_callbacks: list = []  # `_train_net` lists all callbacks
 
     def __init__(self, *args, bfloat16=False, **kwargs):
         self.bfloat16 = bfloat16
