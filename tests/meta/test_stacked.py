@@ -581,6 +581,12 @@ def test_sets_of_labels():
     # As if there were one more row with the label and one more without it.
     odds = model.estimators_["words"].decision_function(X.tokens)[:, 3]
     np.testing.assert_allclose(odds, np.log(121))
+    # A model of labels can be fitted again, with weights, as those of scikit-learn.
+    own, rows, weights = model.estimators_["a"], values(X, "a"), np.arange(120) % 2 + 1
+    copies = np.repeat(np.arange(120), weights)
+    one = clone(own).fit(rows, labels, sample_weight=weights).decision_function(rows)
+    other = clone(own).fit(rows[copies], labels[copies]).decision_function(rows)
+    np.testing.assert_allclose(one[:, :3], other[:, :3], atol=0.05)
     assert model.classes_.tolist() == [0, 1, 2, 3]
     probabilities = model.predict_proba(X)
     np.testing.assert_allclose(probabilities, expit(model.decision_function(X)))
