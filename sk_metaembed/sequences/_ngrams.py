@@ -16,6 +16,7 @@ _MAX_POSITIONS = 1000  # from each end of a sequence
 _WINDOWS = (1, 0), (4, 0), (4, 2), (16, 0), (16, 8)
 _BLOCK = 1 << 19  # tokens, which bound the memory for intermediate results
 _PER_NUMBER = 4  # entries of a table per number that is looked up
+_MOST_PAIRS = 1 << 62  # of a key and a row, which int64 numbers
 _PER_KEY = 16  # numbers per key that last bits distinguish
 
 
@@ -269,10 +270,9 @@ def _most_frequent(keys, rows, n, min_count):
     left out.
     """
     n_rows = int(rows[-1]) + 1 if len(rows) else 1
-    if int(keys.max(initial=0)) >= (1 << 62) // n_rows:
+    distinct = None
+    if int(keys.max(initial=0)) >= _MOST_PAIRS // n_rows:
         distinct, keys = np.unique(keys, return_inverse=True)
-        places, frequencies = _most_frequent(keys, rows, n, min_count)
-        return distinct[places], frequencies
     pairs = keys.astype(np.int64) * n_rows + rows
     pairs.sort()
     keys = pairs // n_rows
@@ -281,7 +281,8 @@ def _most_frequent(keys, rows, n, min_count):
     frequencies = np.add.reduceat(is_new, starts, dtype=np.int64) if len(keys) else keys
     often = np.flatnonzero(np.diff(starts, append=len(keys)) >= min_count)
     most = np.sort(often[np.argsort(-frequencies[often], kind="stable")[:n]])
-    return keys[starts[most]], frequencies[most]
+    found = keys[starts[most]]
+    return found if distinct is None else distinct[found], frequencies[most]
 
 
 def _places(keys, searched):

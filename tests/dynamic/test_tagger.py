@@ -150,6 +150,13 @@ def test_one_tag_empty_sentences_and_a_long_one(embedded):
     assert len(model.predict(EmbeddedSequences(tokens, blocks))[0]) == 500
 
 
+def test_batches_may_have_no_tokens(embedded, tags):
+    assert [] in tags[:20]
+    options = SMALL | {"batch_size": 1, "max_epochs": 1, "early_stopping": False}
+    model = DynamicMetaTagger(scheme="IOB2", **options).fit(embedded[:20], tags[:20])
+    assert [len(row) for row in model.predict(embedded)] == [*map(len, tags)]
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [

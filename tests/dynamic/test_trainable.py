@@ -18,6 +18,7 @@ from sk_metaembed import (
     Pooling,
     Tokenizer,
     TokenSequences,
+    TrainableCharacters,
     TransformerEmbedding,
 )
 from sk_metaembed import TrainableTransformer as Tuned
@@ -351,3 +352,12 @@ def test_indistinguishable_layers_raise(data):
     with pytest.raises(ValueError, match="Use n_layers='all'"):
         classifier(Tuned(shared, n_layers=1)).fit(*data)
     assert classifier(Tuned(shared)).fit(*data).predict(data[0]).shape == (32,)
+
+
+def test_sources_are_shown_side_by_side():
+    several = [("one", TrainableCharacters()), ("two", TrainableCharacters(char_dim=8))]
+    html = DynamicMetaClassifier(trainable=several)._repr_html_()
+    for text in ("sk-parallel", "one", "two", "TrainableCharacters"):
+        assert text in html
+    html = DynamicMetaClassifier(trainable=TrainableCharacters())._repr_html_()
+    assert "trainable: TrainableCharacters" in html

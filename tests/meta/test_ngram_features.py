@@ -187,6 +187,15 @@ def test_words_of_no_row_are_not_features(kind):
     assert one.shape == other.shape
 
 
+def test_ngrams_of_any_number_are_counted(monkeypatch):
+    """Keys that do not fit into int64 together with a row are numbered first."""
+    X = tokens(lists())
+    expected = fitted(X)["ngrams"][0].transform(X)
+    monkeypatch.setattr("sk_metaembed.sequences._ngrams._MOST_PAIRS", 1)
+    found = fitted(X)["ngrams"][0].transform(X)
+    np.testing.assert_array_equal(found.toarray(), expected.toarray())
+
+
 @every
 def test_no_words(kind):
     features = fitted(tokens(lists()))[kind][0]

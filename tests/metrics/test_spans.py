@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import UndefinedMetricWarning
 
-from sk_metaembed import TokenSequences
+from sk_metaembed import Block, EmbeddedSequences, TokenSequences
 from sk_metaembed.metrics import span_f1_score
 from sk_metaembed.sequences import convert_tags
 
@@ -91,6 +91,9 @@ def test_form_at_another_position_is_not_correct():
     y_pred = [["O", "O", "O"], ["B-x", "O"]]
     surface = {"level": "surface", "tokens": tokens}
     assert span_f1_score(y_true, y_pred, **surface) == 0
+    words = TokenSequences.from_lists(tokens)
+    surface["tokens"] = EmbeddedSequences(words, [Block("a", np.eye(4), "type")])
+    assert span_f1_score(y_true, y_pred, **surface) == 0
     assert (
         span_f1_score(
             [*y_true, ["B-x"]],
@@ -148,6 +151,7 @@ def test_report_agrees_with_scores():
         ([["O"] * 3, [], ["O"]], {}, "row 2 of y_pred has 1 tag for a sentence of 2"),
         (TRUE, {"average": "samples"}, "average must be one of"),
         (TRUE, {"level": "word"}, "level must be one of"),
+        (TRUE, {"labels": "x"}, r"pass \['x'\]"),
         (TRUE, {"level": "surface"}, "pass tokens="),
         (TRUE, {"level": "surface", "tokens": [["a"]] * 3}, "row 0 of y_true has 3"),
         ([["B-x", "I-x", "O"], [], ["O", "x"]], {}, "row 2 of y_pred, tag 1 is 'x'"),
