@@ -142,7 +142,7 @@ def publish(target, write, *, overwrite=False):
     """
     target = Path(target)
     if os.path.exists(target) and not overwrite:
-        return False  # without a lock, which some users and disks do not allow
+        return False  # some users and disks do not allow locks
     with exclusive_lock(target):
         if target.exists() and not overwrite:
             return False

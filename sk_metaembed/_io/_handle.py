@@ -107,7 +107,7 @@ class Handle:
 
     @classmethod
     def _unpacked(cls, spec, folder):
-        """Return the spec of these files in a folder."""
+        """Return the spec of files that were unpacked to a folder."""
         raise NotImplementedError
 
     @classmethod

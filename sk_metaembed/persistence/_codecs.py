@@ -44,7 +44,7 @@ def instance_of(*types):
 
 
 def attributes(*names):
-    """Return an encode function whose content is attributes of the value."""
+    """Return an encode function that stores attributes of the value."""
     return lambda value: {name: getattr(value, name) for name in names}
 
 
@@ -114,7 +114,7 @@ def dtype_text(dtype):
 
 
 def decode_dtype(dtype):
-    """Return the dtype of a text."""
+    """Return the dtype that a text names."""
     descr = json.loads(dtype) if dtype.startswith("[") else dtype
     new = np.lib.format.descr_to_dtype(descr)
     if new.hasobject:
@@ -327,7 +327,7 @@ def _is_named_tuple(value):
 
 
 def _is_plain_object(value):
-    """Return whether an object consists of its class and its attributes alone."""
+    """Return whether an object consists only of its class and attributes."""
     kind = type(value)
     inherited = (
         kind.__reduce_ex__ is object.__reduce_ex__

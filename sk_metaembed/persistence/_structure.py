@@ -189,7 +189,7 @@ def _refusal(value):
 
 
 def _places(kind, name, content, where):
-    """Yield the place of each part of a list in a content, as a Python expression."""
+    """Yield the place of each item of a list, as a Python expression."""
     if (kind, name) == ("object", "values"):
         return (f"{where}.{attribute}" for attribute in content["names"])
     if (kind, name) == ("dict", "values"):

@@ -155,7 +155,7 @@ def is_estimator(module, name):
 
 @cache
 def _exported(module, name):
-    """Return the class of a name in a public module of these libraries, else None."""
+    """Return a class by its name in a public module of scikit-learn or this package."""
     parts = module.split(".")
     public = takewhile(lambda part: not part.startswith("_"), parts)
     is_known = parts[0] in (_PACKAGE, "sklearn") and not {*parts} & _EXCLUDED
@@ -233,7 +233,7 @@ def _unsafe_options(nodes, kind, content):
             if part_kind in ("list", "tuple"):
                 choices = part["items"]
                 described = [_described(nodes, choice) for choice in choices]
-        # Numbers and arrays could be true as well.
+        # Numbers and arrays can be true, too.
         if not all(choice is None or choice is False for choice in choices):
             yield f"{name}={described}"
 

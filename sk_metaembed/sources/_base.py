@@ -325,7 +325,7 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         return blocks
 
     def _preprocessed(self, tokens, blocks):
-        """Return the EmbeddedSequences of tokens with these blocks, preprocessed."""
+        """Preprocess blocks, and return them as EmbeddedSequences of tokens."""
         blocks = list(blocks)
         for i, block in enumerate(blocks):
             preprocessing = self._preprocessings.get(block.name)

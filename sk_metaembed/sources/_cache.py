@@ -21,7 +21,7 @@ from .._core._typing import StrPath
 from ._sentences import OriginalText
 
 DTYPES = {"float16": np.dtype("<f2"), "float32": np.dtype("<f4")}
-FILE = "sk_metaembed-sentences-4.sqlite"  # with the version of the tables
+FILE = "sk_metaembed-sentences-4.sqlite"  # includes the version of the tables
 
 _WAIT = 60  # seconds for a lock: a write takes milliseconds, an eviction a few seconds
 _KEYS_PER_QUERY = 256  # older versions of SQLite allow 999 parameters

@@ -23,7 +23,7 @@ class SentenceHead:
         self._functions = [
             _built(step, _weights(modules, i, device), device)
             for i, step in enumerate(modules.steps)
-            if i > 0  # the pooling
+            if i > 0  # step 0 is the pooling
         ]
 
     def pool(self, states, mask, n_prompt=0):
@@ -56,7 +56,7 @@ def _weights(modules, number, device):
 
 
 def _built(step, weights, device):
-    """Return the function of a step, which maps vectors of texts."""
+    """Return the function of a step, which maps text vectors."""
     if step["kind"] == "Dense":
         activation = _activation(step["activation"], weights).to(device)
         options = {"activation": activation, "adds_input": step["use_residual"]}
@@ -78,7 +78,7 @@ def _dense(x, weights, activation, adds_input):
 
 
 def _activation(name, weights):
-    """Return torch's activation with a name, including weights if it has any."""
+    """Return the torch activation with a name, including its weights if any."""
     function = getattr(nn, name, None)
     known = isinstance(function, type) and issubclass(function, nn.Module)
     inside = known and function.__module__ in (

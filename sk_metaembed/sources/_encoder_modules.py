@@ -110,7 +110,7 @@ def _routed(folder, place, task):
     """Return the modules of a Router's route for a task, as `listed_modules` does."""
     file = Path(folder) / place / ROUTES
     if not file.is_file():
-        file = file.with_name("config.json")  # of Asym
+        file = file.with_name("config.json")  # the file of Asym
     content = read_json(file, dict)
     try:
         structure, types = dict(content["structure"]), dict(content["types"])

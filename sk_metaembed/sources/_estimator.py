@@ -96,7 +96,7 @@ class EstimatorEmbedding(BaseEmbedding):
     True
     """
 
-    _beyond_rank: Any = ()  # columns
+    _beyond_rank: Any = ()  # columns to set to zero
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "transform"])],
@@ -130,7 +130,7 @@ class EstimatorEmbedding(BaseEmbedding):
         if len(filled):
             output = self._call(self.estimator_.transform, data)
             rows = as_dense_rows(output, len(filled))
-            if self._dim is None:  # in fit
+            if self._dim is None:  # only in fit
                 self._dim = rows.shape[1]
                 self._beyond_rank = columns_beyond_rank(self.estimator_, output)
             if rows.shape[1] != self._dim:

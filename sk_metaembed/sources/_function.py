@@ -314,7 +314,7 @@ class FunctionEmbedding(BaseEmbedding):
         except (TypeError, ValueError) as error:
             raise TypeError(f"is not an array of numbers: {error}") from error
         if self._dim is None and values.size:
-            self._dim = values.shape[-1] if values.ndim else None  # fixed by fit
+            self._dim = values.shape[-1] if values.ndim else None  # `fit` sets it
         if self._dim is None:
             raise ValueError(f"has shape {values.shape}; expected one vector")
         shape = self._shape(sentence, self._dim)

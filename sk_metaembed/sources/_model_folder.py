@@ -12,7 +12,7 @@ _STATIC_KEYS = ("apply_pca", "apply_zipf")
 # First modules of sentence-transformers that look up vectors in a table.
 STATIC_MODULES = ("StaticEmbedding", "WordEmbeddings")
 MANY_LANGUAGES = "char.dic"  # ELMoForManyLangs writes it next to a config.json
-_ELMO_WEIGHTS = ("weights", "model")  # in the name of a file with a whole model
+_ELMO_WEIGHTS = ("weights", "model")  # names of whole models contain one
 
 
 def source_of_folder(folder, task=None):

@@ -200,7 +200,7 @@ class SentenceRows:
     def scatter(self, numbers, arrays):
         """Write the vectors of some sentences to all rows where they occur.
 
-        `arrays` are (values, known) per kind, with one sentence after the other.
+        `arrays` has (values, known) per kind, one sentence after the other.
         """
         places, _ = gather_index(self._group_offsets, numbers)
         sequences = self._sequences[places]

@@ -304,7 +304,7 @@ def _fit_source(name, source, tokens, y, message):
         if hasattr(source, "fit_transform"):
             return source, source.fit_transform(tokens, y)
         source = source.fit(tokens, y)
-        return source, source.transform(tokens)  # a FrozenEstimator
+        return source, source.transform(tokens)  # only a FrozenEstimator
 
 
 def _apply(name, source, tokens):

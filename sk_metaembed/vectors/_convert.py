@@ -375,7 +375,7 @@ def _check_words(path, lines):
 
 
 def _check_stated_dim(path, dim, lines):
-    """Raise ValueError if all lines are a word without spaces and more numbers.
+    """Raise ValueError if all lines have a word without spaces and too many numbers.
 
     The additional numbers may belong to the words, as in "user 1", if they are integers
     and the others are not.
@@ -422,7 +422,7 @@ _MAGIC |= dict.fromkeys((b"PK\x03\x04", b"7z\xbc", b"Rar!", b"\x28\xb5\x2f"), _A
 
 def _hint(sample):
     """Return what an unsupported file may be, given its first bytes."""
-    if sample[257:262] == b"ustar":  # of tar
+    if sample[257:262] == b"ustar":  # magic bytes of tar
         return _ARCHIVE
     if sample[8:10] == b'{"' and int.from_bytes(sample[:8], "little") < 1 << 30:
         return _SAFETENSORS

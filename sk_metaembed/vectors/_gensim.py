@@ -178,7 +178,7 @@ class _Saved:
         data = _content(stream)
         try:
             self.object = _InertUnpickler(BytesIO(data), encoding="bytes").load()
-        except Exception as error:  # pickle raises many types
+        except Exception as error:  # pickle raises many error types
             reason = (
                 "its data cannot be read without running code: it is truncated or "
                 f"corrupt, or needs code ({error!r:.80})"
@@ -243,7 +243,7 @@ class _Saved:
             else:
                 array = np.load(path, mmap_mode="r", allow_pickle=False)
             valid = array.ndim == 2 and array.dtype.kind == "f"
-        except Exception as error:  # numpy parses headers, and raises many types
+        except Exception as error:  # numpy raises many error types
             raise ValueError(f"{path} is not readable ({error!r:.200}).") from error
         if not valid:
             raise ValueError(

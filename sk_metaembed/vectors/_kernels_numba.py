@@ -120,7 +120,7 @@ def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
 
 @cached_njit
 def add_means(ids, indptr, table, own, out):
-    """Add the table rows of each word to ``out`` and divide by their number.
+    """Add the table rows of each word to ``out``, and divide by the number of rows.
 
     With ``own`` = 1, the initial ``out`` is the word's own vector and counts too.
     """

@@ -121,7 +121,7 @@ def _read_entries(stream, size):
     """Read null-terminated names, each followed by a count and a type (9 bytes)."""
     stream.require(10 * size, f"the {size:,} entries of the dictionary")
     data = bytearray()
-    starts, ends = array("q"), array("q")  # grow with the entries read, not with `size`
+    starts, ends = array("q"), array("q")  # `size` may be corrupt
     at = 0
     for entry in range(size):
         while (end := data.find(b"\0", at)) < 0 or end + 10 > len(data):

@@ -116,7 +116,7 @@ def _table(path):
     try:
         table = np.load(path, mmap_mode="r", allow_pickle=False)
         valid = table.ndim == 2 and table.dtype.kind == "f"
-    except Exception as error:  # numpy parses headers, and raises many types
+    except Exception as error:  # numpy raises many error types
         raise _corrupt(path, f"it is not an array ({error!r:.200})") from error
     if not valid:
         raise _corrupt(path, f"it has shape {table.shape} and dtype {table.dtype}")

@@ -25,7 +25,7 @@ from ._store import Floret, PackedWords, StoreWriter, is_floret
 
 MAX_DIM = 1 << 20
 MAX_WORD = 1 << 20  # bytes
-FLORET_SEED = 2166136261  # in floret's files; the format leaves room for others
+FLORET_SEED = 2166136261  # the seed that floret writes
 _BLOCK = 1 << 23
 _BATCH = 64  # words of a binary file that are checked at once
 _AHEAD = 256  # bytes after a vector that show whether a word follows

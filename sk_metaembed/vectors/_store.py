@@ -190,7 +190,7 @@ def find(queries, packed, slots):
 
 def _find_one(word, blob, offsets, slots):
     """Return the row of a word, -1 if it is absent, -2 if the table is corrupt."""
-    h = len(word) * 0x9E3779B97F4A7C15 & _MASK_64  # as `hash_bytes` of the kernels
+    h = len(word) * 0x9E3779B97F4A7C15 & _MASK_64  # as in `hash_bytes`
     for start in range(0, len(word), 8):
         h ^= int.from_bytes(word[start : start + 8], "little")
         h = h * 0xFF51AFD7ED558CCD & _MASK_64
@@ -357,7 +357,7 @@ class StoreWriter:
         if len(rows) < len(first):
             self.repairs["duplicate_words"] += len(first) - len(rows)
             packed = packed.take(rows)
-            slots, _ = build_index(packed)  # rows have moved
+            slots, _ = build_index(packed)  # the row numbers changed
             self._matrix.select(rows)
         self._matrix.close()
         self._write_meta(packed, slots, source)
@@ -541,7 +541,7 @@ class StoreArrays(NamedTuple):
     """The arrays of a store, mapped read-only into memory."""
 
     words: PackedWords
-    slots: np.ndarray  # of `build_index`
+    slots: np.ndarray  # slots of `build_index`
     vectors: np.memmap
     subwords: Subwords | None
 
@@ -557,7 +557,7 @@ def map_arrays(path, meta):
         }
     except PermissionError:
         raise
-    except Exception as error:  # numpy parses headers, and raises many types
+    except Exception as error:  # numpy raises many error types
         raise corrupt_error(
             path, f"an array cannot be read ({error!r:.200})"
         ) from error

@@ -19,7 +19,7 @@ _MIXERS = np.array([0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53], np.uint64)
 
 
 def compose(packed, subwords, out):
-    """Set ``out``, zeros (n_words, dim), to the vectors of words by their n-grams."""
+    """Set ``out``, zeros (n_words, dim), to vectors composed of words' n-grams."""
     table, min_n, max_n, floret = subwords
     if floret is None:
         mean_ngrams(packed, table, min_n, max_n, out)
@@ -63,7 +63,7 @@ def _buckets_of(word, min_n, max_n, n_buckets):
         hashed = 2166136261  # FNV-1a
         for n, character in enumerate(characters[first : first + max_n], 1):
             for byte in character:
-                signed = byte | 0xFFFFFF00 if byte > 127 else byte  # as fastText
+                signed = byte | 0xFFFFFF00 if byte > 127 else byte  # as in fastText
                 hashed = (hashed ^ signed) * 16777619 & 0xFFFFFFFF
             # "<" and ">" alone are not n-grams.
             if n >= min_n and not (n == 1 and first in (0, last)):

@@ -230,7 +230,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         block = self._named(self.encoder_.fit_transform(tokens))
         self.coverage_ = self.encoder_.coverage_
         self.dims_ = {block.name: block.dim}
-        self._preprocessings: dict = {}  # by the encoder
+        self._preprocessings: dict = {}  # the encoder applies its own
         return [block]
 
     def _train(self, tokens, labels, frozen):

@@ -229,7 +229,7 @@ class DistilledEmbedding(BaseEmbedding):
     _parameter_constraints: dict = {
         "teacher": [HasMethods(["fit", "transform"]), None],
         "base": [HasMethods(["fit", "transform"]), None],
-        "unlabeled": "no_validation",  # by check_tokens
+        "unlabeled": "no_validation",  # check_tokens validates it
         "max_ngram": [COUNT],
         "max_features": [COUNT],
         "alpha": [POSITIVE],
@@ -312,7 +312,7 @@ class DistilledEmbedding(BaseEmbedding):
         numbers = np.empty(len(tokens), dtype=np.int64)
         for number, places in enumerate(equal_sequences(tokens)):
             numbers[places] = number
-        others = others[~np.isin(numbers[others], numbers[held_out])]  # no copies
+        others = others[~np.isin(numbers[others], numbers[held_out])]  # omit copies
         if min(len(held_out), len(others)) >= _FEWEST:
             student = self._student_of(np.sort(others), tokens, targets, base)
             held_base = None if base is None else base[held_out]
@@ -352,7 +352,7 @@ class DistilledEmbedding(BaseEmbedding):
         return Block(self.block_name, values, "sequence", known, copy=False)
 
     def _saved_attributes(self):
-        """Return the attributes that files contain, without those for fit if fitted."""
+        """Return the attributes to save; a fitted estimator omits inputs of `fit`."""
         fit_only = {"teacher": None, "unlabeled": None}
         return vars(self) | (fit_only if hasattr(self, "student_") else {})
 

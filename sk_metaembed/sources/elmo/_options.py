@@ -40,7 +40,7 @@ _REQUIRED = object()
 class _Option(NamedTuple):
     """An option in files and in `architecture`."""
 
-    path: str  # its keys in options.json of AllenNLP and bilm-tf, joined by dots
+    path: str  # keys in options.json of AllenNLP and bilm-tf, joined by dots
     constraints: list
     default: object = _REQUIRED  # the value of an option that a file lacks
 

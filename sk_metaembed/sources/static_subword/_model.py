@@ -46,7 +46,7 @@ class StaticSpec(NamedTuple):
 
     model: str  # a folder, or a name on the Hugging Face hub
     revision: str | None = None
-    dim: int | None = None  # of leading dimensions to use
+    dim: int | None = None  # number of leading dimensions to use
     task: str | None = None  # selects the modules of a Router
 
 
@@ -262,7 +262,7 @@ class StaticModel(Handle, keep=2):
 
 
 def _as_single(values, other):
-    """Return values as float32, unless they already have the other dtype."""
+    """Return values as float32, unless they have the other dtype."""
     kept = values.dtype in (np.float32, other)
     return values if kept else values.astype(np.float32)
 

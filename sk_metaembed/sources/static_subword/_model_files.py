@@ -36,7 +36,7 @@ _EXPECTED = (
     "(sentence-transformers)"
 )
 _TYPES = {"F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8"}
-# Tables of vectors in the files of weights, by library or module.
+# Names of the vector tables in weight files, by library or module.
 _TABLES = ("embeddings", "embedding.weight", "emb_layer.weight")
 
 
@@ -108,7 +108,7 @@ def _model2vec(folder, hint, weights=None):
     if weights is None or not (weights.parent / _TOKENIZER).is_file():
         raise _not_static(folder, hint)
     table = _table_name(weights, hint)
-    if table != "embeddings":  # of sentence-transformers, without modules.json
+    if table != "embeddings":  # sentence-transformers, without modules.json
         modules = SentenceModules((_mean(),), {})
         library = "sentence-transformers"
     else:

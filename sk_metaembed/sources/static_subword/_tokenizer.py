@@ -51,7 +51,7 @@ class SubwordIds(NamedTuple):
         return self.selected(position < limit)
 
 
-_MOST_WORDS = 1 << 17  # whose subwords are remembered
+_MOST_WORDS = 1 << 17  # number of remembered words
 
 
 class DistinctWordSplitter:

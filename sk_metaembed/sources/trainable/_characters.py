@@ -37,8 +37,8 @@ def original_words(tokens):
 class CharacterBatch(NamedTuple):
     """The characters of some words, in groups of similar length."""
 
-    ids: list  # of tensors (n_words, longest), padded
-    lengths: list  # of tensors (n_words,)
+    ids: list  # padded tensors (n_words, longest)
+    lengths: list  # tensors (n_words,)
     positions: object  # (n_words,) of each word in the concatenated groups
     known: object  # (n_words,) which words have characters
 

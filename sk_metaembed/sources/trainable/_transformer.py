@@ -28,7 +28,7 @@ class SubwordBatch(NamedTuple):
 
     windows: Windows
     pooled: PooledSubwords
-    n_rows: int  # of words or texts, including those without a subword
+    n_rows: int  # number of words or texts, with or without subwords
 
 
 class SentenceWindows:

@@ -20,13 +20,14 @@ _PROBE_WORDS = ("The", "sun", "a", "1", "b")  # reveal whether spaces are lost
 _UNKNOWN_WORD = 3 * "\ue000"  # private characters, which some tokenizers drop
 _WORDS_PER_BATCH = 50_000
 _EXAMPLES = 5
-# Between joined texts: not a space, as long as a subword can extend beyond its text.
+# Separator of joined texts. It has no space, and is as long as a subword can extend
+# beyond its text.
 _BETWEEN = "||"
 # Whether a character is a space, by code point; there are no spaces above these.
 _SPACES = np.array([chr(code).isspace() for code in range(0x3002)])
-_LEAD = "a"  # before a word that is not the first of its text
+_LEAD = "a"  # text before a word that is not the first
 _SPLIT_PROBES = ["The sun's a 1, b-c. Don't", "sun", ""]
-_MOST_SUBWORDS = 1 << 18  # remembered at most
+_MOST_SUBWORDS = 1 << 18  # maximum number of remembered subwords
 _LONGEST = 64  # words with more characters are not remembered
 
 
@@ -49,7 +50,7 @@ class Subwords(NamedTuple):
         return Subwords(ids, spans, offsets)
 
 
-# The subwords of one text without any.
+# The subwords of one text that has none.
 NO_SUBWORDS = Subwords(
     np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros(2, np.int64)
 )
@@ -459,7 +460,7 @@ def readable_types(tokens, aligner):
 
 
 def _spellings(tokens, types):
-    """Return types, given as numbers, as the texts spell their first occurrence."""
+    """Return how the texts spell the first occurrence of each type, given by number."""
     first = np.unique(tokens.codes, return_index=True)[1][types]
     rows = np.searchsorted(tokens.offsets, first, "right") - 1
     part = tokens[rows]

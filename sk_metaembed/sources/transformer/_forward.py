@@ -272,7 +272,7 @@ class Windows(NamedTuple):
 
     sentences: np.ndarray  # the sentence of each window
     ids: np.ndarray
-    types: np.ndarray | None  # of the same shape; None for a tokenizer without types
+    types: np.ndarray | None  # like `ids`; None if the tokenizer has no types
     offsets: np.ndarray
     positions: np.ndarray  # positions of the subwords whose vectors are used for words
     words: np.ndarray  # the word of each of these subwords, of all sentences
@@ -371,7 +371,7 @@ class WindowSpans(NamedTuple):
     starts: np.ndarray  # (n_windows,)
     stops: np.ndarray  # (n_windows,)
     firsts: np.ndarray  # the first window of each sentence, and the number of all
-    strides: np.ndarray  # of each sentence
+    strides: np.ndarray  # one per sentence
 
     def one_per_sentence(self, *, last):
         """Return the first or last window of each sentence."""

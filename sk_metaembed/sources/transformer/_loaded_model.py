@@ -191,7 +191,7 @@ def check_pair(model):
     parts = model if isinstance(model, tuple | list) else [model]
     found = [type(part).__name__ for part in parts]
     hint = ""
-    if hasattr(model, "encode"):  # of another library
+    if hasattr(model, "encode"):  # a model of another library
         hint = (
             " FunctionEmbedding(model.encode, level='sequence', as_text=True) calls "
             "its encode."

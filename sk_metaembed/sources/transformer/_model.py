@@ -55,7 +55,7 @@ class Transformer(NetworkModel):
     """
 
     has_modules = False  # whether it is a sentence encoder
-    settings = EncoderSettings()  # of a sentence encoder
+    settings = EncoderSettings()  # set for a sentence encoder
 
     def __init__(self, spec, tokenizer, config):
         super().__init__(spec)

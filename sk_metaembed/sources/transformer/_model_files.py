@@ -22,7 +22,7 @@ from .._model_folder import find_folder, hint_of_folder
 _SAFETENSORS = "*.safetensors"
 _PICKLES = "pytorch_model*.bin"
 SETTINGS = (".json", ".txt", ".model", ".jinja", ".tiktoken")
-_OTHER_FORMATS = ["onnx/*", "openvino/*", "*checkpoint*/*"]  # on the hub
+_OTHER_FORMATS = ["onnx/*", "openvino/*", "*checkpoint*/*"]  # not downloaded
 _EXPECTED = (
     "config.json, model.safetensors (or its shards with "
     "model.safetensors.index.json) and the tokenizer's files (tokenizer.json, "
@@ -41,8 +41,8 @@ _FORMATS = {
 # Input tables are padded, at most to the next multiple of 256. Real tokenizers of
 # thousands of subwords have 98 % of the rows or more.
 _PADDING = 256
-OPTIONS = "sentence_bert_config.json"  # of any transformer
-_OPTIONS = "sentence_*_config.json"  # in older files, with the name of its class
+OPTIONS = "sentence_bert_config.json"  # options of any transformer
+_OPTIONS = "sentence_*_config.json"  # older name, with the class name
 _TRANSFORMERS = (
     "Transformer",
     "BERT",
@@ -62,7 +62,7 @@ _IGNORED_MODEL_OPTIONS = {
 def find_root(spec, *, local):
     """Return a ModelSpec as `find_folder` does, and the folder."""
     patterns = [f"*{suffix}" for suffix in SETTINGS] + [_SAFETENSORS]
-    patterns.append("*/pytorch_model.bin")  # of modules, from which tensors are read
+    patterns.append("*/pytorch_model.bin")  # weights of the modules
     patterns += [_PICKLES] if spec.trusted else []
     patterns += ["*.py"] if spec.trust_remote_code else []
     options = {"allow_patterns": patterns, "ignore_patterns": _OTHER_FORMATS}

@@ -211,7 +211,7 @@ class BaseWordEmbedding(BaseEmbedding):
 
 
 def _words(words, form="NFC"):
-    """Return words in a Unicode form, (n,) of object."""
+    """Return words in a Unicode form, an object array (n,)."""
     words = canonical_words(words, form)
     return np.fromiter(words, object, len(words))
 

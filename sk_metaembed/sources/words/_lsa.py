@@ -19,7 +19,7 @@ from .._base import BaseEmbedding, Preprocess, SourceDocs, no_tokens_error
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-_LEAST_RATIO = 1e-5  # of singular values; float32 has noise of 1e-7
+_LEAST_RATIO = 1e-5  # ratio of singular values; float32 has noise of 1e-7
 
 
 @inherit_docs(SourceDocs)
@@ -163,7 +163,7 @@ class LSAEmbedding(BaseEmbedding):
     def _counts(self, tokens):
         """Return the counts of known features, and the weight of the unknown ones."""
         vocabulary = self.vectorizer_.vocabulary_
-        every = clone(self.vectorizer_)  # of these words, known or not
+        every = clone(self.vectorizer_)  # features of these words, known or not
         # The last word, which does not count, makes sure that there is a feature.
         features = every.fit_transform([*self._words(tokens), "a"])[:-1]
         counts = word_counts(tokens) @ features

@@ -50,7 +50,7 @@ def resolve_path(path):
         return file
     try:
         return downloader.load(path, return_path=True)
-    except Exception as error:  # gensim and urllib raise many types
+    except Exception as error:  # gensim and urllib raise many error types
         raise FileNotFoundError(
             f"{path!r} is not a file (in {os.getcwd()!r}), and gensim-downloader has "
             f"no model of that name or cannot be reached ({error}). Without network "

@@ -26,12 +26,12 @@ class Batch:
     """Consecutive steps of all slots, forward and backward."""
 
     inputs: torch.Tensor  # index of each word in `characters`, (2, n_steps, batch_size)
-    targets: torch.Tensor  # of the next word in the vocabulary, or `NO_TARGET`
+    targets: torch.Tensor  # index of the next word, or `NO_TARGET`
     rows: torch.Tensor  # index in the corpus, (n_steps, batch_size)
     is_first: torch.Tensor  # whether a row starts at the step, (n_steps, batch_size)
-    characters: torch.Tensor  # of distinct words, (n_distinct, max_characters)
-    lengths: np.ndarray  # their characters before padding, (n_distinct,)
-    n_targets: int  # in one direction
+    characters: torch.Tensor  # distinct words, (n_distinct, max_characters)
+    lengths: np.ndarray  # characters before padding, (n_distinct,)
+    n_targets: int  # number per direction
 
     def __len__(self):
         return self.n_targets
