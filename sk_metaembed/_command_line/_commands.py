@@ -1,4 +1,4 @@
-"""fit, predict and describe, on parsed options."""
+"""Run fit, predict and describe with parsed options."""
 
 import re
 import sys
@@ -105,7 +105,7 @@ def predict(options):
     texts = [c.name for each in encoders for c in each.columns_ if c.is_string]
     table = read_table(options.table, options.separator, texts=texts, ids=options.id)
     columns = list(model.feature_names_in_)
-    if not len(table) and not table.shape[1]:  # no records, which name the columns
+    if not len(table) and not table.shape[1]:  # without records, no columns are named
         table = pd.DataFrame(columns=[*dict.fromkeys([*columns, *options.id])])
     _check_columns(table, columns, options.model)
     _check_columns(table, options.id, "--id")
@@ -202,7 +202,7 @@ def _split_target(table, target, dropped):
 
 
 def _group_numbers(column):
-    """Return the group number of each row; a row without a group is one alone."""
+    """Return the group number of each row; a row without a group is its own group."""
     numbers = pd.factorize(column)[0].astype("int64")
     absent = (numbers < 0).nonzero()[0]
     numbers[absent] = -1 - absent
@@ -223,7 +223,7 @@ def _writable(path, option):
 
 
 def _report_path(path):
-    """Return the path of the report; ImportError if its figures cannot be drawn."""
+    """Return the path of the report, or raise ImportError without matplotlib."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:

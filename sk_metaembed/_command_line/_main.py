@@ -1,4 +1,4 @@
-"""The commands, their options, and errors without a traceback."""
+"""Parse commands and options, and print errors without a traceback."""
 
 import argparse
 import io
@@ -6,7 +6,7 @@ import sys
 import warnings
 
 _PROGRAM = "python -m sk_metaembed"
-_INVALID = 2  # exit status, as of argparse
+_INVALID = 2  # exit status, as in argparse
 _INTERRUPTED = 130
 _TABLE = "a table: .csv, .tsv, .parquet, .json or .jsonl; .gz after a suffix is read"
 _FIT = """\
@@ -37,7 +37,7 @@ def main(arguments=None):
     Parameters
     ----------
     arguments : list of str, default=None
-        Those after ``python -m sk_metaembed``. None reads them from the command line.
+        The arguments after ``python -m sk_metaembed``. None reads the command line.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def main(arguments=None):
     """
     options = _parser().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Names and texts of a table may not exist in the encoding of a console.
+        # A console may not be able to encode the names and texts of a table.
         sys.stdout.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning

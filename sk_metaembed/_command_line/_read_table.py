@@ -21,7 +21,7 @@ from .._core._errors import plural
 from .._core._frames import plain_container
 from ..tables._api import choose_column_format, read_cells, read_column
 
-# In the order of preference: commas also occur in names, texts and numbers.
+# In order of preference: commas also occur in names, texts and numbers.
 _SEPARATORS = "\t;|,"
 _NAMES = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 _ONE_COLUMN = "\0"  # a separator that does not occur
@@ -31,8 +31,8 @@ _SAMPLE_ROWS = 200
 _LARGEST_EXACT = 2**53  # as a float
 _CODE = re.compile(r"0\d")
 _LONGEST_FIELD = 2**31 - 1  # the largest limit of csv on all systems
-_MAX_CLASSES = 20  # a target of more distinct integers is a number
-_LARGEST = 2.0**63  # of integers; floats beyond are amounts
+_MAX_CLASSES = 20  # a target with more distinct integers is a number
+_LARGEST = 2.0**63  # integer; larger floats are amounts
 _BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
@@ -40,10 +40,9 @@ def read_table(path, separator=None, *, texts=(), ids=()):
     """Return the DataFrame in a file, whose suffix determines the format.
 
     `separator` is the name or the character that separates the fields of a CSV file;
-    None detects it. `texts` are columns of text formats whose cells are not converted,
-    as those with codes such as "007" are not. Neither are columns of `ids`, in which
-    "NA" and "" are not missing values either. Integers are exact, also next to missing
-    values.
+    None detects it. Text formats keep the cells of the columns `texts` and `ids`, and
+    of columns with codes such as "007", as str; in `ids`, "NA" and "" are values too.
+    Integers are exact, also next to missing values.
     """
     path = Path(path).expanduser()
     reader = READERS.get(split_suffix(path)[1])
@@ -63,7 +62,7 @@ def read_table(path, separator=None, *, texts=(), ids=()):
         _check_names(names)
         table = table.set_axis(names, axis=1)
     except (ValueError, EOFError, NotImplementedError, csv.Error, zlib.error) as error:
-        # The decoder's message does not say what to do.
+        # The decoder's message gives no advice.
         hint = " Save it as UTF-8." if isinstance(error, UnicodeError) else ""
         message = str(error).rstrip(".")
         raise ValueError(f"{str(path)!r} cannot be read: {message}.{hint}") from error
@@ -79,7 +78,7 @@ def split_suffix(path):
 
 
 def _character(separator):
-    """Return the separator that an option names or contains, or None."""
+    """Return the character of the option --separator, or None."""
     separator = _NAMES.get(separator, separator)
     if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
         raise ValueError(
@@ -112,7 +111,7 @@ def _read_csv(path, texts, ids, separator):
 
 
 def _read_json(path, texts, lines=False):
-    # pandas.read_json reads "02134" as a number, and numbers as dates by the name.
+    # pandas.read_json reads "02134" as a number, and numbers in some columns as dates.
     with _open(path) as file:
         text = ",".join(filter(str.strip, file)) if lines else file.read()
     rows = json.loads(f"[{text}]" if lines else text)
@@ -128,7 +127,7 @@ def _read_json(path, texts, lines=False):
 
 
 def _is_long(cell):
-    """Return whether a cell is an integer that floats do not tell from others."""
+    """Return whether a cell is an integer too large to be exact as a float."""
     return type(cell) is int and abs(cell) > _LARGEST_EXACT
 
 
@@ -136,7 +135,7 @@ def _read_parquet(path):
     import pyarrow.parquet
 
     table = plain_container(pyarrow.parquet.read_table(path))
-    # The metadata would make a column the index, and its integers floats.
+    # With the metadata, a column would become the index, and its integers floats.
     return table.to_pandas(integer_object_nulls=True, ignore_metadata=True)
 
 
@@ -161,7 +160,7 @@ def _open(path):
 
 
 def csv_rows(lines, separator):
-    """Yield the line number and the fields of each row, none of a blank line."""
+    """Yield the line number and the fields of each row; no fields if it is blank."""
     before = csv.field_size_limit(_LONGEST_FIELD)
     try:
         rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
@@ -172,7 +171,7 @@ def csv_rows(lines, separator):
 
 
 def find_separator(lines):
-    """Return the separator of CSV lines: the one by which rows agree with the header.
+    """Return the separator of CSV lines with which most rows agree with the header.
 
     Quotes are respected. There is a single column if no separator divides the header
     and at least half of the rows.
@@ -194,9 +193,9 @@ def find_separator(lines):
 def _check_rows(rows, separator):
     """Return the columns with codes such as "007".
 
-    Raises a ValueError for a repeated name, or a row that is longer than the header.
-    Warns of rows that are shorter, and of blank lines between rows. pandas takes the
-    first fields of longer rows for an index, or drops the last ones.
+    Raises ValueError for a repeated name, or a row that is longer than the header.
+    Warns about shorter rows, and about blank lines between rows. pandas takes the first
+    fields of longer rows for an index, or drops the last ones.
     """
     header = next((fields for _, fields in rows if fields), None)
     if header is None:
@@ -235,10 +234,10 @@ def _check_names(names):
 
 
 def read_target(y, task):
-    """Return the task and the target as an array of classes or numbers.
+    """Return the task, and the target as an array of classes or numbers.
 
-    The task "auto" becomes "classifier" or "regressor", by the values. Numbers are read
-    as in other columns, also if they are written as "12,5" or "$1,299".
+    The values decide whether the task "auto" is "classifier" or "regressor". Numbers
+    are read as in other columns, including "12,5" and "$1,299".
     """
     y = y.convert_dtypes()  # integers are read as float if some are missing
     numbers = _numbers(y)
@@ -269,7 +268,7 @@ def _numbers(y):
             f"--target: column {y.name!r} has lists. Predict one label per row."
         )
     with warnings.catch_warnings(action="ignore"):
-        column_format = choose_column_format(cells)  # may warn of other values
+        column_format = choose_column_format(cells)  # may warn about odd values
     if column_format.numbers is None:
         return np.full(len(y), np.nan)
     return read_column(cells, column_format).floats[:, 0]

@@ -1,4 +1,4 @@
-"""The report of a fit: an HTML page without scripts, links or other files."""
+"""Write the report of a fit as one HTML page without scripts and links."""
 
 import warnings
 from html import escape
@@ -47,11 +47,12 @@ _LONGEST = 200  # characters of a shown text
 
 
 def report_html(pipeline, rows, X, y, comparison, suspicious, options):
-    """Return the page.
+    """Return the report as HTML.
 
-    `pipeline` is fitted on all rows, X are the columns that it uses, and `rows` all
-    columns of the file. `comparison` is a SourceComparisonDisplay, `suspicious` the
-    notes, and `options` those of the command.
+    `pipeline` is fitted on all rows, X has the columns that the pipeline uses, and
+    `rows` all columns of the file. `comparison` is a SourceComparisonDisplay,
+    `suspicious` the notes of `find_suspicious`, and `options` the options of the
+    command.
     """
     kinds = {column.name: column.kind for column in pipeline["table"].columns_}
     target = options["target"]
@@ -79,7 +80,7 @@ def report_html(pipeline, rows, X, y, comparison, suspicious, options):
 
 
 def _meaning(comparison, y):
-    """Return the sentence that explains the score."""
+    """Return a sentence that explains the score."""
     most_frequent = pd.Series(y).value_counts(normalize=True).iloc[0]
     meaning = _MEANINGS.get(comparison.metric, f"The score is {comparison.metric}.")
     meaning = meaning.format(most_frequent=most_frequent)
@@ -93,7 +94,7 @@ def _scores(comparison):
 
 
 def _suspicious(found):
-    """Return the list of what is suspicious."""
+    """Return the list of suspicious columns."""
     if not found:
         return _NOT_SUSPICIOUS
     items = "\n".join(f"<li>{escape(text)}</li>" for text in found)
@@ -160,7 +161,7 @@ def _chart(comparison, part):
     size = 7.6, 1 + 0.3 * len(comparison.frame(part))
     figure = Figure(size, layout="constrained")
     page = StringIO()
-    # Text stays text, for search and screen readers.
+    # Keep text as text, for search and screen readers.
     with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the browser has more fonts
         comparison.plot(figure.subplots(), part=part)

@@ -1,4 +1,4 @@
-"""DataFrames about a table, and a fitted pipeline: columns, learners, reliability."""
+"""Summarize a table and a fitted pipeline in DataFrames."""
 
 import numpy as np
 import pandas as pd
@@ -41,7 +41,7 @@ def columns_frame(encoder):
 
 
 def learners_frame(model):
-    """Return a DataFrame with a row per learner of a table's model, and their sum."""
+    """Return a DataFrame with a row per learner of a table's model, and a row "sum"."""
     return pd.DataFrame(
         {
             "learner": [*model.scores_],
@@ -52,7 +52,7 @@ def learners_frame(model):
 
 
 def reliability_frame(y, predictions, probabilities, classes):
-    """Return a DataFrame that compares predictions with what occurred, by group.
+    """Return a DataFrame that compares predictions with targets by groups of rows.
 
     Rows are sorted by the probability of the second of two classes, by the probability
     of the predicted class if there are more, or by the predicted number, and split into

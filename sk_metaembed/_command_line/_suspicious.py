@@ -1,4 +1,4 @@
-"""What is suspicious in a table: leaks of the target, and identifiers."""
+"""Find suspicious columns of a table: leaks of the target, and identifiers."""
 
 import numpy as np
 from sklearn.model_selection import cross_val_score
@@ -13,7 +13,7 @@ _CLEARLY = 0.5  # of the way from the score of a constant to 1
 _MOST_ROWS = 5000
 _FOLDS = 3
 _FEWEST_ROWS = 30
-_ASK = "Leave it out by --drop if it is not known at the time of a prediction."
+_ASK = "Leave it out by --drop if it is unknown at prediction time."
 _KEY = (
     "has another value in each row, as an identifier. Leave it out by --drop or --id, "
     "unless its order means something."
@@ -21,7 +21,7 @@ _KEY = (
 
 
 def find_suspicious(pipeline, X, y, groups=None):
-    """Return sentences about a fitted pipeline and its training table."""
+    """Return sentences about suspicious columns of a pipeline's training table."""
     encoder, model = pipeline["table"], pipeline["model"]
     alone = _scores_alone(encoder, X, y, hasattr(model, "classes_"), groups)
     best = model.scores_["sum"]
@@ -47,7 +47,7 @@ def _scores_alone(encoder, X, y, is_classifier, groups):
     """Return the scores of a tree on each column of numbers, dates or categories.
 
     Only scores far above the score of a constant are returned. Strings that are encoded
-    by n-grams have a score of their own, `r2`.
+    by n-grams are left out, because the encoder reports their `r2`.
     """
     if len(X) < _FEWEST_ROWS:
         return {}
@@ -74,7 +74,7 @@ def _scores_alone(encoder, X, y, is_classifier, groups):
 
 
 def _folds(y, is_classifier, has_groups):
-    """Return folds, stratified if all classes have a row in each."""
+    """Return folds, stratified if every class can have a row in each fold."""
     from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
     if has_groups:

@@ -1,7 +1,7 @@
-"""What y is: reading and checking it, encoding, and decoding of decision values.
+"""Read, check and encode y, and decode decision values.
 
-Nets, stacks and models of tables read y here, and the outputs of estimators that users
-pass to them.
+Networks, stacks and table models read y, and the outputs of users' estimators, with
+these functions.
 """
 
 from ._check import (

@@ -23,11 +23,11 @@ _BINARIZE = (
     "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)."
 )
 _NUMBERS = numbers.Real, np.bool_, Decimal
-_LARGEST = 1e150  # the square of a larger number, or a sum of squares, is infinite
+_LARGEST = 1e150  # the square of a larger number, or a sum of squares, overflows
 # NumPy counts timedelta64 among the integers.
 _TIMES = date, time, timedelta, np.datetime64, np.timedelta64
 
-# A class is rare if it has few rows, and few next to the largest class.
+# A class is rare if it has few rows, also relative to the largest class.
 _RARE_ROWS = 10
 _RARE_SHARE = 10
 _NAMED = 5  # labels in a warning
@@ -38,9 +38,9 @@ _LEAST_SPREAD = 1e-12  # relative; numbers that differ less are constant
 def warn_of_rare_classes(labels):
     """Return the classes of labels, (n_rows,), that are too rare to be evaluated.
 
-    They have at most 10 rows, and at most a tenth of the rows of the largest class. A
-    loss on held-out rows says nothing about them, but would be dominated by them. None
-    are rare unless two other classes remain. A warning names them.
+    Rare classes have at most 10 rows, and at most a tenth of the rows of the largest
+    class. They could dominate a loss on held-out rows, without making it informative.
+    No class is rare unless two other classes remain. A warning names rare classes.
     """
     classes, counts = np.unique(labels, return_counts=True)
     is_rare = (counts <= _RARE_ROWS) & (_RARE_SHARE * counts <= counts.max(initial=0))
@@ -56,7 +56,7 @@ def warn_of_rare_classes(labels):
 
 
 def warn_of_unseen(labels, noun="row"):
-    """Warn of labels of y_val that were not seen in training, if there are any."""
+    """Warn about labels of y_val that were not seen in training."""
     if len(labels):
         found = with_counts(*np.unique(labels, return_counts=True), noun)
         kind = "tags" if noun == "tag" else "labels"
@@ -82,7 +82,7 @@ def with_counts(labels, counts, noun="row"):
 
 @contextmanager
 def no_warning_of_rare_classes():
-    """Suppress the warning in fits on parts of the rows; it was issued for all."""
+    """Suppress the warning about rare classes, which was issued for all rows."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*y has rare classes", UserWarning)
         yield
@@ -98,13 +98,13 @@ def check_target(y, n_rows=None, kind="any"):
     n_rows : int, default=None
         Number of rows of X. None does not check it.
     kind : {"any", "classes", "numbers"}, default="any"
-        "classes" raises an error for floats that are not whole, "numbers" for texts
-        that are not numbers.
+        "classes" raises an error for fractional numbers, "numbers" for texts that are
+        not numbers.
 
     Returns
     -------
     ndarray of shape (n_rows,) or (n_rows, n_columns)
-        Without missing or infinite values. A single column has one dimension, with a
+        y without missing or infinite values. A single column becomes 1D, with a
         DataConversionWarning. "numbers" are float64; otherwise the values are bools,
         integers, floats or str. An array of objects has only str, or columns of
         different types.
@@ -112,7 +112,7 @@ def check_target(y, n_rows=None, kind="any"):
     Raises
     ------
     TypeError, ValueError
-        If y is anything else.
+        If y is invalid.
     """
     if y is None:
         raise ValueError(
@@ -144,7 +144,7 @@ def check_target(y, n_rows=None, kind="any"):
 
 
 def check_groups(groups, n_rows):
-    """Return groups as an array (n_rows,), or raise for the first invalid row."""
+    """Return groups as an array (n_rows,); raise an error for the first invalid row."""
     if groups is None:
         return None
     values = _as_array(plain_container(groups, "groups"))
@@ -167,7 +167,7 @@ def check_groups(groups, n_rows):
 
 
 def as_numbers(y, names=None):
-    """Return a checked y as finite float64, or raise if a row is not a number."""
+    """Return a checked y as finite float64; raise an error if a row is not a number."""
     try:
         values = y.astype(np.float64)
     except ValueError:
@@ -179,12 +179,12 @@ def as_numbers(y, names=None):
             f"{_where(cell, names)}. Use a classifier for classes; convert texts to "
             "numbers, for example with pandas.to_numeric."
         ) from None
-    _check_no_missing(values, names)  # from texts such as "nan"
+    _check_no_missing(values, names)  # texts such as "nan"
     return values
 
 
 def check_not_continuous(y, names=None):
-    """Raise a ValueError if a checked y has floats that are not whole."""
+    """Raise a ValueError if a checked y has fractional numbers."""
     fractional = _fractional(y)
     if fractional.any():
         cell = tuple(np.argwhere(fractional)[0].tolist())
@@ -196,7 +196,7 @@ def check_not_continuous(y, names=None):
 
 
 def is_continuous(y):
-    """Return whether a checked y has floats that are not whole, unlike classes.
+    """Return whether a checked y has fractional numbers.
 
     As in scikit-learn's `type_of_target`, integers and whole floats are classes.
     """
@@ -204,7 +204,7 @@ def is_continuous(y):
 
 
 def check_one_column(y):
-    """Raise a ValueError if classes, not an indicator matrix, have several columns."""
+    """Raise a ValueError if y has several columns of classes."""
     if y.ndim == 2:
         raise ValueError(
             "y must have one column of classes, or be an indicator matrix of 0 and 1 "
@@ -214,14 +214,14 @@ def check_one_column(y):
 
 
 def center_and_scale(columns, weights=None):
-    """Return mean and standard deviation of columns, 1 for the scale of a constant."""
+    """Return the mean and standard deviation of each column; 1 for constant columns."""
     center = np.average(columns, axis=0, weights=weights)
     scale = np.sqrt(np.average(np.square(columns - center), axis=0, weights=weights))
     return center, np.where(scale > _LEAST_SPREAD * np.abs(center), scale, 1.0)
 
 
 def check_two_classes(classes, n_rows, n_absent=0):
-    """Raise a ValueError unless n_rows rows have two classes or more.
+    """Raise a ValueError unless there are at least two classes.
 
     The message names the weights if there are `n_absent` further rows of weight 0.
     """
@@ -242,8 +242,8 @@ def check_two_classes(classes, n_rows, n_absent=0):
 def read_partial_labels(y):
     """Return y with its unlabeled rows filled, and a mask of the labeled ones.
 
-    Rows of -1 are unlabeled, and receive the first label. The semi-supervised
-    classifiers of scikit-learn accept -1 together with labels that are str.
+    The label -1 marks unlabeled rows, which receive the first label. scikit-learn's
+    semi-supervised classifiers accept -1 among str labels.
     """
     y = np.array(y, dtype=object)
     has_label = np.array([label != -1 for label in y.tolist()], dtype=bool)
@@ -279,7 +279,7 @@ def _as_array(y):
         if not all(isinstance(value, str) for value in objects.flat):
             return objects
         if not {*map(type, objects.flat)} <= {str, np.str_}:
-            # NumPy cuts the names of members of an Enum.
+            # NumPy truncates the names of Enum members.
             array = np.reshape([*map(plain_str, objects.flat)], objects.shape)
     return array
 
@@ -310,13 +310,13 @@ def _check_no_missing(y, names, argument="y"):
 
 
 def _is_infinite(value):
-    """Return whether a value is infinite, or its square may be."""
+    """Return whether a value is infinite, or so large that its square may be."""
     is_real = isinstance(value, numbers.Real | Decimal) and not is_missing(value)
     return is_real and not isinstance(value, _TIMES) and abs(value) > _LARGEST
 
 
 def _typed(y, names):
-    """Return objects as bools, numbers or str, or raise for a value of another type."""
+    """Return objects as bools, numbers or str, or raise an error for other types."""
     if y.dtype.kind in "biufU":
         return y
     if y.dtype.kind == "T":  # scikit-learn does not know NumPy's strings
@@ -370,8 +370,8 @@ def _other_type(value, where):
 
 
 def _fractional(y):
-    """Return which values are floats that are not whole."""
-    if y.dtype == object:  # of columns of several types, some may be floats
+    """Return a mask of fractional numbers."""
+    if y.dtype == object:  # some columns may have floats
         are = [isinstance(v, float) and not v.is_integer() for v in y.ravel().tolist()]
         return np.reshape(are, y.shape).astype(bool)
     if y.dtype.kind != "f":

@@ -1,8 +1,8 @@
-"""What classifiers and regressors return, in one shape, order and type.
+"""Return the outputs of classifiers and regressors in one shape, order and type.
 
-The only place that reads the predictions of estimators that users pass. scikit-learn
-sorts `classes_`, others do not: CatBoost orders "2" before "10". Some return a column
-where scikit-learn returns one dimension, or frames, or scores instead of probabilities.
+All predictions of users' estimators are read here. scikit-learn sorts `classes_`, but
+other libraries use other orders: CatBoost orders "2" before "10". Some libraries return
+a column instead of one dimension, frames, or scores instead of probabilities.
 """
 
 import re
@@ -19,14 +19,14 @@ from .._core._sample_weights import fit_model
 from .._core._sklearn import parameter_of_pairs
 
 _LEAST_PROBABILITY = 1e-6
-_FAR = 1e6  # decision values, which make others inexact
+_FAR = 1e6  # larger decision values make others inexact
 _LARGEST = float(np.finfo(np.float32).max)
 _ROUNDING = 1e-3  # of probabilities in float16
 _LABEL = np.array([0, 1])  # the classes of a column of an indicator matrix
 
 
 def check_predictor(estimator, target_kind, name):
-    """Raise a ValueError with a name unless an estimator predicts a kind of target."""
+    """Raise a ValueError unless an estimator predicts a kind of target."""
     kind = "classifier" if target_kind == "classes" else "regressor"
     remedy = (
         f"A class of your own is one if it derives from {kind.capitalize()}Mixin and "
@@ -36,7 +36,7 @@ def check_predictor(estimator, target_kind, name):
     if isinstance(estimator, type):
         remedy = "Pass an instance instead of the class."
     elif hasattr(estimator, "fit"):
-        with suppress(AttributeError):  # of estimators without tags
+        with suppress(AttributeError):  # the estimator has no tags
             is_right = get_tags(estimator).estimator_type == kind
     if not is_right:
         raise ValueError(
@@ -71,10 +71,10 @@ def errors_of_model(name, model):
 
 
 def for_scorers(model, X):
-    """Return a fitted predictor as scikit-learn's scorers expect it, given some rows.
+    """Return a fitted predictor that scikit-learn's scorers read correctly.
 
-    If the classes of a classifier are not sorted, they would take the wrong one of two
-    for the positive one.
+    If `classes_` is not sorted, scorers would take the wrong class as positive. X has
+    some rows, to test the predictor on.
     """
     if not is_classifier(model):
         return model
@@ -84,7 +84,7 @@ def for_scorers(model, X):
 
 
 class SortedClassifier(ClassifierMixin, BaseEstimator):
-    """A fitted classifier whose classes are sorted, and its predictions (n_rows,)."""
+    """Wrapper of a fitted classifier with sorted classes and predictions (n_rows,)."""
 
     def __init__(self, model):
         self.model = model
@@ -116,10 +116,10 @@ class SortedClassifier(ClassifierMixin, BaseEstimator):
 def class_decisions(model, X, classes):
     """Return the log odds or other decision values of a fitted classifier, float64.
 
-    They are the output of `decision_function` if the classifier has it, or the
-    logarithms of its probabilities, (n_rows, n_classes) in the order of `classes`, or
-    (n_rows, 1) for two: of the second relative to the first. A class that the model
-    does not know has a probability of 1e-6.
+    The values come from `decision_function`, or otherwise from the logarithms of
+    probabilities. The shape is (n_rows, n_classes), in the order of `classes`, or
+    (n_rows, 1) for the second of two classes. An unknown class has the probability
+    1e-6.
     """
     names = "decision_function", "predict_proba"
     method = next((name for name in names if hasattr(model, name)), None)
@@ -151,9 +151,9 @@ def class_decisions(model, X, classes):
 
 
 def class_probabilities(model, X, classes):
-    """Return the probabilities of classes, float64 (n_rows, n_classes), in their order.
+    """Return the probabilities of `classes`, float64 (n_rows, n_classes).
 
-    A class that the model does not know has a probability of 0.
+    A class that the model does not know has the probability 0.
     """
     places = _class_places(model, classes)
     values = _rows_of(model.predict_proba(X), "predict_proba", X)
@@ -202,10 +202,10 @@ def refuse_pairs_of_classes(model):
 
 
 class PerColumn(BaseEstimator):
-    """One clone of a regressor per column of y.
+    """Fit a clone of a regressor for each column of y.
 
-    Not public. scikit-learn's MultiOutputRegressor takes weights only with routing, if
-    routing is enabled.
+    Not public. If metadata routing is enabled, scikit-learn's MultiOutputRegressor
+    accepts weights only by routing.
     """
 
     def __init__(self, estimator):
@@ -229,7 +229,7 @@ class PerColumn(BaseEstimator):
 
 
 class PerLabel(PerColumn):
-    """One clone of a classifier per column of an indicator matrix.
+    """Fit a clone of a classifier for each column of an indicator matrix.
 
     Not public. scikit-learn's OneVsRestClassifier has no log odds for a column that is
     constant in a fold.
@@ -238,7 +238,7 @@ class PerLabel(PerColumn):
     def _fit_column(self, X, column, *shared):
         n, n_positive = len(column), int(np.count_nonzero(column))
         if n_positive in (0, n):
-            # The log odds after adding one row of each kind.
+            # Compute the log odds after adding one row of each kind.
             return float(np.log((n_positive + 1) / (n - n_positive + 1)))
         return super()._fit_column(X, column, *shared)
 
@@ -249,7 +249,7 @@ class PerLabel(PerColumn):
 
 
 def per_column(estimator, target):
-    """Return an estimator of all columns of a target, wrapped if it takes only one."""
+    """Return an estimator for all columns of a target, wrapped if it accepts one."""
     if target.kind == "classes" or target.n_outputs == 1:
         return estimator
     tags = get_tags(estimator)
@@ -264,8 +264,8 @@ def per_column(estimator, target):
 def decision_values(model, X, target):
     """Return decision values or predictions, (n_rows, n_columns).
 
-    `model` is fitted, or a list of models, whose mean values are returned. The columns
-    are those of the target, whatever the order of the classes of the model.
+    `model` is a fitted model, or a list of models, whose mean is returned. The columns
+    are in the order of the target, regardless of the model's order of classes.
     """
     if isinstance(model, list):
         return np.mean([decision_values(one, X, target) for one in model], axis=0)
@@ -283,9 +283,9 @@ def decision_values(model, X, target):
 
 
 def _class_places(model, classes):
-    """Return the column of each class in the outputs of a model, -1 for none.
+    """Return the column of each class in a model's outputs, -1 for unknown classes.
 
-    None if they are in the same order.
+    Returns None if the model has the same order of classes.
     """
     if not hasattr(model, "classes_"):
         raise ValueError(
@@ -305,10 +305,10 @@ def _class_places(model, classes):
 
 
 def _places(labels, among):
-    """Return the place of each label among others, -1 if missing.
+    """Return the position of each label in `among`, -1 if missing.
 
-    Some packages turn labels into str. Labels of another type are therefore compared by
-    their texts, provided that all of them are then found.
+    Some packages convert labels to str, so labels of another type are compared as str
+    if this finds all of them.
     """
     for convert in (lambda label: label, str):
         by_label = {convert(label): i for i, label in enumerate(among.tolist())}
@@ -319,7 +319,7 @@ def _places(labels, among):
 
 
 def _reordered(values, places):
-    """Return columns in the order of places; those missing are 1e-6 of the others."""
+    """Return columns in the order of places; a missing column is 1e-6 of the others."""
     if places is None:
         return values
     total = np.logaddexp.reduce(values, axis=1, keepdims=True)
@@ -328,7 +328,7 @@ def _reordered(values, places):
 
 
 def _rows_of(output, method, X):
-    """Return an output as float64 without NaN, its first dimension that of X."""
+    """Return an output as float64, after checking for NaN and the number of rows."""
     if hasattr(output, "toarray"):
         output = output.toarray()
     try:
@@ -344,7 +344,7 @@ def _rows_of(output, method, X):
         )
     is_finite = np.isfinite(values)
     if not is_finite.all():
-        if method == "decision_function":  # infinite ones are certain
+        if method == "decision_function":  # infinite values mean certainty
             values = np.clip(values, -_LARGEST, _LARGEST)
             is_finite = np.isfinite(values)
         bad = np.argwhere(~is_finite)
@@ -359,7 +359,7 @@ def _rows_of(output, method, X):
 
 
 def _check_shape(values, method, n_columns, noun="class"):
-    """Raise a ValueError unless an output has a number of columns."""
+    """Raise a ValueError unless an output has `n_columns` columns."""
     if values.shape[1:] == (n_columns,):
         return
     nouns = {"class": "classes", "label": "labels", "column": "columns of y"}

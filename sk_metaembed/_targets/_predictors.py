@@ -1,7 +1,7 @@
-"""Predictions from decision values: the methods that classifiers and regressors share.
+"""Mixins of classifiers and regressors that predict from decision values.
 
 A subclass has ``_decide(X)``, which returns decision values, (n_rows, n_columns), or
-raises if the estimator is not fitted; and `_target`, the `Target` of fit.
+raises an error if the estimator is not fitted; and `_target`, the `Target` of fit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .._core._errors import NamedErrorsMixin
 
 
 class TargetClassifierMixin(ClassifierMixin, NamedErrorsMixin):
-    """Classifier of classes or of sets of labels."""
+    """Mixin for classifiers that predict classes or sets of labels."""
 
     _target: Any
     _decide: Callable[[Any], NDArray[np.floating]]
@@ -82,7 +82,7 @@ class TargetClassifierMixin(ClassifierMixin, NamedErrorsMixin):
 
 
 class TargetRegressorMixin(RegressorMixin, NamedErrorsMixin):
-    """Regressor of one or several numbers per row."""
+    """Mixin for regressors that predict one or several numbers per row."""
 
     _target: Any
     _decide: Callable[[Any], NDArray[np.floating]]

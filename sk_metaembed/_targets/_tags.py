@@ -1,4 +1,4 @@
-"""Tags as a training target: weights, allowed transitions, and span F1."""
+"""Encode tags as a training target, and score spans."""
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class TagTarget(Target):
     kind = "tags"
     is_classification = True
     per_token = True
-    unseen: tuple[str, ...] = ()  # tags of held-out sentences only
+    unseen: tuple[str, ...] = ()  # tags that occur only in held-out sentences
     has_loss = LabelTarget.has_loss
 
     def __init__(self, y, class_weight, *, loss, score):
@@ -57,7 +57,7 @@ class TagTarget(Target):
         return TokenRows(codes, y.offsets)
 
     def loss_weights(self, codes, weights, class_weight):
-        """Return the weight of each token: its sentence's times that of its tag."""
+        """Return the weight of each token: the sentence's weight times the tag's."""
         of_tags = np.append(self.tag_weights, np.ones(len(self.unseen)))
         of_sentences = np.repeat(weights, np.diff(codes.offsets))
         values = relative_weights([of_sentences, of_tags[codes.values]])
@@ -65,9 +65,9 @@ class TagTarget(Target):
 
 
 def allowed_tags(classes, scheme):
-    """Return allowed transitions, first and last tags as lists of bool; None for all.
+    """Return the allowed transitions, first and last tags; None if all are allowed.
 
-    Lists, so that the parameters of two networks can be compared.
+    They are lists of bool, so that the parameters of two networks can be compared.
     """
     if scheme is None:
         return None
@@ -76,9 +76,9 @@ def allowed_tags(classes, scheme):
 
 
 def weighted_span_f1(right, predicted, weights, lengths, classes, scheme):
-    """Return the F1 of spans, each with the weight of its first token.
+    """Return the F1 score of spans, weighted by their first tokens.
 
-    It is not defined, None, without true spans of positive weight. `right` and
+    Without true spans of positive weight, the score is undefined, None. `right` and
     `predicted` are the tags of tokens as row numbers of `classes`.
     """
     offsets = offsets_of(lengths)

@@ -1,9 +1,9 @@
-"""What y is: labels, sets of labels or numbers.
+"""Encode labels, sets of labels and numbers as training targets.
 
 A `Target` encodes y, and turns decision values into predictions. Decision values have
-one column for two classes and for each label of a set, the log odds; one per class for
-more classes; and one per column of numbers, relative to the center. Networks have an
-output per class for two classes too, and outputs for numbers in units of the scale.
+one column of log odds for two classes and for each label of a set, one column per class
+for more classes, and one per column of numbers, relative to the center. Networks have
+two outputs for two classes, and outputs for numbers are in units of the scale.
 """
 
 import numpy as np
@@ -25,10 +25,10 @@ from ._check import (
 
 
 class Target:
-    """Base class of what y can be."""
+    """Base class of the kinds of y."""
 
     kind: str  # "classes", "labels" (sets of them), "numbers" or "tags"
-    classes: np.ndarray | None = None  # or the numbers of the labels
+    classes: np.ndarray | None = None  # or the column numbers of labels
     n_outputs: int  # of a network
     n_columns: int  # of decision values
     # Per column: the second of two classes, the class, or the number; "" for one column
@@ -46,7 +46,7 @@ class Target:
     per_token = False  # one target per token instead of one per row
 
     def decision_values(self, decisions):
-        """Return what `decision_function` returns."""
+        """Return the output of `decision_function`."""
         return decisions
 
     def encode_held_out(self, y):
@@ -61,25 +61,25 @@ class Target:
         return codes
 
     def strata(self, codes):
-        """Return the labels to stratify a division of rows by, or None."""
+        """Return the labels by which to stratify a split of rows, or None."""
         return None
 
     def has_loss(self, codes):
-        """Return which encoded targets have a loss; unseen labels have none."""
+        """Return a mask of encoded targets that have a loss, unlike unseen labels."""
         return True
 
     def loss_weights(self, codes, weights, class_weight):
         """Return the weight of each row in the loss of a network, float32.
 
-        It is the row's own of `weights` times those of its labels, for encoded targets.
-        The largest is 0.5 to 1.
+        The weight in `weights` is multiplied by the class weights of the row's labels.
+        The largest weight is 0.5 to 1.
         """
         factors = self._label_weights(codes, class_weight)
         return relative_weights([weights, *factors]).astype(np.float32)
 
 
 class LabelTarget(Target):
-    """One class per row, of two or more."""
+    """Target with one of two or more classes per row."""
 
     kind = "classes"
     loss = "cross-entropy"
@@ -98,7 +98,7 @@ class LabelTarget(Target):
         return np.searchsorted(self.classes, y).astype(np.int64)
 
     def encode_held_out(self, y):
-        """Return row numbers of `classes`; their number for labels not seen before."""
+        """Return labels as row numbers of `classes`, len(classes) for unseen labels."""
         y = column_or_1d(y, warn=True)
         is_seen = np.isin(y, self.classes)
         warn_of_unseen(y[~is_seen])
@@ -144,7 +144,7 @@ class LabelTarget(Target):
         return np.hstack([1 - values, values]) if is_log_odds else values
 
     def decision_values(self, decisions):
-        """Return the log odds, (n_rows,), of the second of two classes; or the values.
+        """Return the log odds of the second of two classes, (n_rows,), or all columns.
 
         The values of more classes are log probabilities up to a constant per row.
         """
@@ -154,12 +154,12 @@ class LabelTarget(Target):
         return decisions[:, 1] - decisions[:, 0] if is_pair else decisions
 
     def _label_weights(self, codes, class_weight):
-        """Return the weight of each row's label, 1 if it was not seen in training."""
+        """Return the weight of each row's label, 1 for labels not seen in training."""
         weights = class_weights(class_weight, codes, self.classes)
         return [np.append(weights, 1.0)[codes]]
 
     def has_loss(self, codes):
-        """Return which labels were seen in training."""
+        """Return a mask of the labels that were seen in training."""
         return codes < self.n_outputs
 
     def strata(self, codes):
@@ -172,7 +172,7 @@ class LabelTarget(Target):
 
 
 class MultilabelTarget(Target):
-    """A set of labels per row, as an indicator matrix of 0 and 1."""
+    """Target with a set of labels per row, as an indicator matrix of 0 and 1."""
 
     kind = "labels"
     loss = "binary-cross-entropy"
@@ -243,14 +243,14 @@ class MultilabelTarget(Target):
     def weight_decay(self, noise):
         """Return the weight decay of a network.
 
-        It is the weight decay for as many classes, divided by the number of labels,
-        because gradients are means over labels.
+        The weight decay for the same number of classes is divided by the number of
+        labels, because gradients are means over labels.
         """
         return 0.1 * noise**3 * _share_of_decay(self.n_outputs) / self.n_outputs
 
 
 class NumberTarget(Target):
-    """One or more numbers per row; `weights` of rows count in `center` and `scale`."""
+    """Target with one or more numbers per row; `center` and `scale` are weighted."""
 
     kind = "numbers"
     loss = "squared-error"
@@ -278,9 +278,9 @@ class NumberTarget(Target):
         return decisions
 
     def losses(self, decisions, columns):
-        """Return half the squared error of each row in units of `scale`, (..., n_rows).
+        """Return half the squared error of each row, (..., n_rows).
 
-        It is summed over columns.
+        The errors are in units of `scale`, and summed over columns.
         """
         return np.square((decisions - columns) / self.scale).sum(axis=-1) / 2
 
@@ -304,10 +304,10 @@ class NumberTarget(Target):
 
 
 def make_target(y, kind="any", weights=None):
-    """Return the `Target` of the result of `check_target`.
+    """Return the `Target` for a y that `check_target` returned.
 
-    The kind "any" is "numbers" if y is continuous, and otherwise "classes". `weights`
-    of rows, (n_rows,), count in the mean and scale of numbers.
+    The kind "any" means "numbers" if y is continuous, and "classes" otherwise.
+    `weights` of rows, (n_rows,), apply to the mean and scale of numbers.
     """
     if kind == "any" and y.dtype != object and is_continuous(y):
         kind = "numbers"
@@ -321,9 +321,9 @@ def make_target(y, kind="any", weights=None):
 
 
 def read_target(y, kind, weights=None, n_absent=0):
-    """Return the `Target` of a checked y with its rows, which have two classes or more.
+    """Return the `Target` of a checked y, with its rows; check for two classes.
 
-    `n_absent` is the number of rows of weight 0, which are not in y, for the message.
+    `n_absent`, for the message, is the number of rows of weight 0, which y excludes.
     """
     target = make_target(y, kind, weights)
     target.y, target.columns = y, target.to_columns(y)
@@ -335,7 +335,7 @@ def read_target(y, kind, weights=None, n_absent=0):
 
 
 def check_columns(y, n_columns, name="y"):
-    """Raise unless y has as many columns as in fit."""
+    """Raise a ValueError unless y has as many columns as in fit."""
     if y.ndim != 2 or y.shape[1] != n_columns:
         raise ValueError(
             f"{name} must have {n_columns} columns, as in fit; got shape {y.shape}."
@@ -345,8 +345,8 @@ def check_columns(y, n_columns, name="y"):
 def class_weights(class_weight, labels, classes):
     """Return the weight of each class, float64 (n_classes,).
 
-    `labels` are row numbers of `classes`, larger for other labels. Held-out rows may
-    lack some classes.
+    `labels` has row numbers of `classes`, and larger numbers for other labels. Held-out
+    rows may lack some classes.
     """
     counts = np.bincount(labels, minlength=len(classes))[: len(classes)]
     if class_weight is None:
@@ -361,7 +361,7 @@ def class_weights(class_weight, labels, classes):
         )
     strange = [label for label in class_weight if label not in classes]
     unnamed = [label for label in classes.tolist() if label not in class_weight]
-    if strange and unnamed:  # otherwise it names the classes that a fold lacks too
+    if strange and unnamed:  # a fold may lack classes that class_weight names
         raise ValueError(
             f"class_weight names {strange[0]!r}, which is not one of the classes "
             f"{classes.tolist()}, and not {unnamed[0]!r}. Correct the name, or name "
