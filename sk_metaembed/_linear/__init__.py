@@ -1,1 +1,1 @@
-"""Linear models fitted with products of matrices, and the matrices that they read."""
+"""Fit linear models with matrix products."""

@@ -1,4 +1,4 @@
-"""Conjugate gradients for equations with several right-hand sides at once."""
+"""Solve equations with several right-hand sides by conjugate gradients."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def conjugate_gradients(product, right, *, tolerance, n_steps):
     tolerance : float
         Length of the residuals, relative to the right-hand side.
     n_steps : int
-        At most.
+        Maximum number of steps.
     """
     solution, residual, direction = np.zeros_like(right), right, right
     square = np.square(right).sum(axis=0)

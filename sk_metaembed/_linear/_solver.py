@@ -1,4 +1,4 @@
-r"""Linear models of several columns and several weightings of the rows, fitted at once.
+r"""Fit linear models of several columns and several weightings of the rows at once.
 
 A weighting is one problem: all rows, or the rows of a training part, with weight 0 for
 the others. Rows are never copied, and one product with the features serves all
@@ -19,19 +19,19 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import issparse
 
-_STEPS = 100  # of Newton's method
+_STEPS = 100  # maximum steps of Newton's method
 _CG_STEPS = 200
-_TOLERANCE = 1e-4  # of the mean gradient of a row, as scikit-learn's
-_SQUARED_TOLERANCE = 1e-4  # the same, in units of the standard deviation
+_TOLERANCE = 1e-4  # of the mean gradient per row, as in scikit-learn
+_SQUARED_TOLERANCE = 1e-4  # the same for the squared loss, in standard deviations
 _LARGE_WEIGHT = 100  # times the 90th percentile
 _FORCING = 0.3  # share of the gradient that conjugate gradients may leave
 _SQUARED_FORCING = 1e-2
-_DECREASE = 1e-4  # share of the predicted one that a step must reach
+_DECREASE = 1e-4  # share of the predicted decrease that a step must reach
 _ROUNDING = 1e-7  # of a loss
-_LEAST_CURVATURE = 1e-9  # relative to the preconditioner's
+_LEAST_CURVATURE = 1e-9  # relative to the curvature of the preconditioner
 _HALVINGS = 20
-_MAX_DIMS = 2048  # of dense rows whose products precondition the equations
-_ROWS_PER_DIM = 8  # that these products are computed from
+_MAX_DIMS = 2048  # dense rows of more dimensions are preconditioned by squares only
+_ROWS_PER_DIM = 8  # rows from which the products for the preconditioner are computed
 _CELLS = 1 << 22  # of an array of decision values and coefficients
 _TINY = 1e-30
 _RIDGE_ROUNDING = 1e-13  # of the sum of squares
@@ -48,8 +48,8 @@ class Solution(NamedTuple):
 class Product:
     """The product of two sparse matrices, which is never multiplied out.
 
-    A row of texts is a sum over its words of what each word consists of, so the texts'
-    words and the words' parts have far fewer entries than the texts' parts.
+    The first matrix has the words of each text, the second the parts of each word. Both
+    have far fewer entries than the product, the parts of each text.
     """
 
     def __init__(self, left, right):
@@ -71,12 +71,12 @@ class Product:
 
 
 def squared(X):
-    """Return a CSR array of the squares, which shares the indices."""
+    """Return a CSR array of the squared entries, which shares the indices."""
     return type(X)((np.square(X.data), X.indices, X.indptr), shape=X.shape)
 
 
 class Problems:
-    """Problems with the same rows and columns, solved for one penalty after another.
+    """Problems with the same X and Y, solved for one penalty after another.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ class Problems:
     weights : ndarray of shape (n_rows, n_problems)
     loss : {"logistic", "softmax", "squared"}
     intercepts : ndarray of shape (n_problems, n_columns), default=None
-        Intercepts of columns that are not fitted and have no coefficients; NaN for the
-        others. None means that all are fitted.
+        Intercepts of constant columns, whose coefficients are 0 and which are not
+        fitted; NaN for other columns. None means that all columns are fitted.
     """
 
     def __init__(self, X, Y, weights, loss, intercepts=None):
@@ -98,11 +98,11 @@ class Problems:
         self._intercepts = np.full(shape, np.nan) if intercepts is None else intercepts
 
     def solve(self, penalty, start=None, problems=None, is_enough=None):
-        """Return the `Solution` for a penalty, of some problems or all.
+        """Return the `Solution` of some or all problems for a penalty.
 
         The iterations start from `start`, the solution for another penalty. They end
-        if ``is_enough(decisions)`` returns True, which is called after each step unless
-        memory requires that columns are solved one after another.
+        early if ``is_enough(decisions)`` returns True. It is called after each step,
+        unless memory requires solving blocks of columns in turn.
         """
         n_problems, n_columns = self._intercepts.shape
         problems = np.arange(n_problems) if problems is None else np.array(problems)
@@ -138,17 +138,18 @@ class Problems:
 class _Newton:
     """Some problems and columns, solved by a truncated Newton method.
 
-    The systems of equations of its steps are solved by conjugate gradients. Columns
-    that have converged are not changed by the steps of others.
+    Conjugate gradients solve the equations of each Newton step. The steps do not change
+    columns that have converged.
     """
 
     def __init__(self, X, Y, weights, loss, intercepts, moments):
         self.X, self.XT, self.loss = X, X.T, loss
         self.Y, self.weights = Y[:, None], weights[:, :, None]
         self._intercepts, self._moments = intercepts, moments
-        # Columns of a row depend on each other in a softmax only.
+        # The columns of a row depend on each other only in a softmax.
         self._axes = (0, 2) if loss == "softmax" else 0
-        # A few large weights do not end the fit before the other rows count.
+        # The weights are clipped in the tolerance, so that a few large weights do not
+        # end the fit too early.
         usual = [np.quantile(w[w > 0], 0.9) if w.any() else 0 for w in weights.T]
         capped = np.minimum(weights, _LARGE_WEIGHT * np.array(usual))
         self._sizes = capped.sum(axis=0, dtype=np.float64)[:, None]
@@ -197,7 +198,7 @@ class _Newton:
         return Solution(coef, intercept, decisions)
 
     def _evaluate(self, decisions, coef, penalty):
-        """Return objectives, the weighted slopes of the losses, and their curvature."""
+        """Return objectives, and the weighted slopes and curvatures of the losses."""
         Y, weights = self.Y, self.weights
         if self.loss == "squared":
             errors = decisions - Y
@@ -222,7 +223,7 @@ class _Newton:
         return losses + penalty / 2 * squares, weights * errors, curvature
 
     def _newton_step(self, curvature, penalty, slopes, is_open):
-        """Return steps of coefficients and intercepts, and the change of decisions."""
+        """Return steps of coefficients and intercepts, and the change in decisions."""
         if self.loss == "softmax":
             total = (self.weights * (curvature * (1 - curvature))).sum(axis=0)
         else:
@@ -247,7 +248,8 @@ class _Newton:
             curved = self._products(curves)
             curved = curved[0] + penalty * coef, curved[1]
             length = self._dot(direction, curved)
-            # Equal changes of all classes have a curvature of 0, or less by rounding.
+            # Equal changes of all classes have a curvature of 0, or slightly less by
+            # rounding.
             is_step = (product > enough) & (length > _LEAST_CURVATURE * product)
             size = np.where(is_step, product / np.maximum(length, _TINY), 0.0)
             narrow = size.astype(decisions.dtype)
@@ -267,7 +269,7 @@ class _Newton:
         return step, change
 
     def _products(self, rows):
-        """Return the sums over rows of features times values, and of values."""
+        """Return the sums over rows of features times `rows`, and of `rows`."""
         sums = self.XT @ rows.reshape(len(rows), -1)
         return sums.reshape(len(sums), *rows.shape[1:]), rows.sum(
             axis=0, dtype=np.float64
@@ -283,11 +285,11 @@ class _Newton:
 
 
 def _second_moments(X, weights):
-    """Return sums of products of features by which equations are preconditioned.
+    """Return second moments of the features for the preconditioner.
 
-    They are weighted means over rows: of all products, and of the features themselves,
-    for dense rows of few dimensions (n_features + 1, n_features + 1); otherwise of the
-    squares, (n_features,).
+    The moments are weighted means over rows. For dense rows of few dimensions, they are
+    of all products of features and a constant, (n_features + 1, n_features + 1);
+    otherwise, of the squares, (n_features,).
     """
     n_rows, n_features = X.shape
     if isinstance(X, np.ndarray) and n_features <= _MAX_DIMS:
@@ -297,7 +299,7 @@ def _second_moments(X, weights):
         gram = part.T @ (part * part_weights[:, None].astype(X.dtype))
         return gram.astype(np.float64) / max(part_weights.sum(), _TINY)
     shares = weights.sum(axis=1) / max(weights.sum(dtype=np.float64), _TINY)
-    shares = shares.astype(X.dtype)  # in float64, all steps would be
+    shares = shares.astype(X.dtype)  # otherwise, all steps would be in float64
     if isinstance(X, np.ndarray):
         return np.einsum("ij,ij,i->j", X, X, shares)
     if isinstance(X, Product):  # without the mixed terms of different inner columns
@@ -308,8 +310,8 @@ def _second_moments(X, weights):
 def _preconditioner(moments, curvatures, penalty):
     """Return a function that approximately solves the equations of a Newton step.
 
-    It does so as if the curvature of all rows were equal. `curvatures` are their sums,
-    (n_problems, n_columns); `moments` are those of `_second_moments`.
+    The function assumes the same curvature for all rows. `curvatures` has the sums over
+    rows, (n_problems, n_columns), and `moments` the output of `_second_moments`.
     """
     if moments.ndim == 1:  # the diagonal of the equations
         scales = 1 / (moments[:, None, None] * curvatures + penalty)
@@ -335,10 +337,10 @@ def _preconditioner(moments, curvatures, penalty):
 
 
 class DualRidge:
-    r"""Problems with the squared loss, for fewer rows than features.
+    r"""Solve problems with the squared loss that have fewer rows than features.
 
-    It has the methods of `Problems`. Conjugate gradients would stop before the
-    directions of rows of weight 0 have converged, in which only the penalty acts.
+    The class has the interface of `Problems`. Conjugate gradients would stop too early
+    in the directions of rows of weight 0, where only the penalty acts.
 
     Notes
     -----
@@ -366,7 +368,7 @@ class DualRidge:
         return Solution(coef, intercepts, decisions)
 
     def _solve_one(self, root, penalty):
-        """Return the coefficients of the rows, and the intercepts, of a problem."""
+        """Return the dual coefficients and the intercepts of a problem."""
         used = np.flatnonzero(root)
         root = root[used, None]
         matrix = root * self._products[np.ix_(used, used)] * root.T

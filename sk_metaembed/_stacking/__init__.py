@@ -1,4 +1,4 @@
-"""A sum of models whose weights are learned out of fold (stacked generalization)."""
+"""Learn the weights of a sum of models out of fold (stacked generalization)."""
 
 from ._folds import deal_rows, make_folds
 from ._linear import fit_linear, is_clearly_less

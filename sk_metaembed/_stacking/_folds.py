@@ -1,7 +1,8 @@
 """Divide training rows into folds.
 
 Equal rows and groups stay in one fold, and rare classes do not change the division of
-the others. Only functions import `sklearn.model_selection`, which loads many modules.
+the others. `sklearn.model_selection` is imported inside functions, because it is slow
+to load.
 """
 
 import warnings
@@ -14,7 +15,7 @@ from sklearn.utils import check_random_state
 from .._core._errors import plural
 
 _FOLDS = 5
-_FEW_FOLDS = 3  # with many rows, which need no large training parts
+_FEW_FOLDS = 3  # with many rows, where small training parts suffice
 MANY_ROWS = 1500
 
 
@@ -23,15 +24,15 @@ class Folds(NamedTuple):
 
     pairs: list  # of (train, test), positions of rows
     held_out: np.ndarray  # (n_rows,), whether a model has not seen the row
-    groups: np.ndarray | None  # (n_rows,), passed for models with folds of their own
-    units: np.ndarray  # (n_rows,); rows of one group, or equal ones, stay together
+    groups: np.ndarray | None  # (n_rows,), for models that also divide rows into folds
+    units: np.ndarray  # (n_rows,), equal for rows that stay together
 
 
 def make_folds(cv, target, groups, copies, random_state):
-    """Return the `Folds` of a target's rows, with all classes in training parts.
+    """Return the `Folds` of a target's rows; every training part has all classes.
 
-    `copies` has the same number for equal rows, which are in one fold unless there are
-    `groups`; it is None if there are none.
+    `copies` has the same number for equal rows, or is None if no rows are equal. Equal
+    rows are in one fold unless there are `groups`.
     """
     units = copies if groups is None else groups
     units = np.arange(len(target.y)) if units is None else units
@@ -59,10 +60,10 @@ def make_folds(cv, target, groups, copies, random_state):
 def compared_rows(target, folds, sample_weight):
     """Return the weights of rows in comparisons of models, and the columns that count.
 
-    The weights, (n_rows,), are 0 for rare classes and rows that are not held out. Of
-    several classes, those without a weighted row do not count, if there are two others:
-    such a class would act by its column alone, because the larger the weights, the less
-    probable it is, and the smaller the loss. The columns are a mask or a slice.
+    The weights, (n_rows,), are 0 for rare classes and rows that are not held out.
+    Classes without a weighted row do not count if two other classes remain. Such a
+    class would act only by its column, and reward large weights, which make the class
+    improbable. The columns are a mask or a slice.
     """
     weights = (target.is_common & folds.held_out).astype(np.float64)
     if sample_weight is not None:
@@ -75,7 +76,7 @@ def compared_rows(target, folds, sample_weight):
 
 
 def given_pairs(cv, y, groups):
-    """Return (train, test) of a splitter or an iterable, each row in one test part."""
+    """Check and return the (train, test) pairs of a splitter or an iterable."""
     from sklearn.model_selection import check_cv
 
     splitter = check_cv(cv)
@@ -93,7 +94,7 @@ def given_pairs(cv, y, groups):
 
 
 def pairs_of_part(pairs, rows):
-    """Restrict (train, test) pairs to some sorted rows, as positions in these."""
+    """Return (train, test) pairs of sorted rows, as positions among these rows."""
     return [[np.isin(rows, part).nonzero()[0] for part in pair] for pair in pairs]
 
 
@@ -101,8 +102,8 @@ def deal_rows(targets, groups, n_rows, rng):
     """Return the number of the fold that holds out each row.
 
     Rows are sorted by their targets and dealt to the folds in turn, so that each fold
-    has rows of all classes and magnitudes. Rows of one group are in the fold of their
-    first row.
+    has rows of all classes and magnitudes. Rows of one group are in the fold of the
+    group's first row.
     """
     units = first = np.arange(n_rows)
     if groups is not None:
@@ -117,9 +118,9 @@ def deal_rows(targets, groups, n_rows, rng):
 
 
 def warn_of_no_folds(target, groups, copies=None, noun="token sequence"):
-    """Warn that no row could be held out, unless there are too few rows anyway.
+    """Warn that no row could be held out, unless there are too few rows for folds.
 
-    `noun` names what `copies` numbers.
+    `noun` is the name of the objects that `copies` compares.
     """
     n_rows = most = len(target.y)
     if target.kind == "classes":
@@ -150,11 +151,11 @@ def warn_of_no_folds(target, groups, copies=None, noun="token sequence"):
 
 
 def _divide(n_folds, labels, is_common, units, groups, rng):
-    """Return (train, test) pairs; none if no row can be held out.
+    """Return (train, test) pairs, or no pairs if no row can be held out.
 
-    Rows that must stay together (a group, or equal rows) are one unit. Units with a
-    row of a common class are divided first, stratified; the others are then spread
-    evenly, so that they cannot change the first division.
+    Rows that must stay together (a group, or equal rows) are one unit. Units with a row
+    of a common class are stratified first. The other units are then spread evenly, and
+    do not change the first division.
     """
     _, first, units = np.unique(units, return_index=True, return_inverse=True)
     rows = np.flatnonzero(is_common)
@@ -171,7 +172,7 @@ def _divide(n_folds, labels, is_common, units, groups, rng):
     n_folds = fold_of_unit.max() + 1
     rare_units = rng.permutation(np.flatnonzero(fold_of_unit < 0))
     if len(rare_units):
-        # Rows that are not common are of rare classes, so there are labels.
+        # Rows that are not common belong to rare classes, so there are labels.
         order = np.argsort(labels[first[rare_units]], kind="stable")
         fold_of_unit[rare_units[order]] = np.arange(len(rare_units)) % n_folds
     folds = fold_of_unit[units]
@@ -180,7 +181,7 @@ def _divide(n_folds, labels, is_common, units, groups, rng):
 
 
 def _fold_of_row(n_folds, labels, n_rows, groups, rng):
-    """Return the number of the fold that holds out each row, 0 if there is one only.
+    """Return the number of the fold that holds out each row, 0 if there is one fold.
 
     There are at most as many folds as units, and as rows of the largest class.
     """

@@ -1,7 +1,7 @@
-"""Linear models whose penalty is chosen out of fold.
+"""Fit linear models whose penalty is chosen out of fold.
 
-The folds and all rows are problems with different weights of the same rows, which are
-solved at once.
+The training parts of all folds, and all rows, are problems with different weights of
+the same rows. They are solved at once.
 """
 
 from functools import partial
@@ -16,22 +16,22 @@ from ._folds import MANY_ROWS, compared_rows
 
 # For rows of unit length, from strong to weak; the middle one is the default.
 _INVERSE_PENALTIES = (1.0, 10.0, 100.0)
-_ROWS_CUBED_PER_ENTRY = 6000  # above, a decomposition of rows takes longer
+_ROWS_CUBED_PER_ENTRY = 6000  # above this, a decomposition of rows takes longer
 _LEAST_SQUARE = 1e-12  # relative; of products in float64
-_FEW_ROWS = 100  # with fewer, folds cannot distinguish penalties
-_ENOUGH_ROWS = 300  # in a fold, to choose a penalty by it alone
+_FEW_ROWS = 100  # with fewer rows, folds cannot distinguish penalties
+_ENOUGH_ROWS = 300  # in the first fold, which then chooses the penalty alone
 
 
 class LinearFit(NamedTuple):
-    """A linear model of all rows, and decision values of models without each fold."""
+    """A linear model of all rows, and out-of-fold decision values."""
 
     model: Any  # LogisticRegression, LabelRegression or Ridge
     decisions: np.ndarray  # (n_rows, n_columns), out of fold, minus the center
-    row_losses: np.ndarray  # of the rows by which the penalty was chosen
+    row_losses: np.ndarray  # of the rows that chose the penalty
 
 
 def fit_linear(X, target, folds, sample_weight, per_dimension=False):
-    """Return the `LinearFit` of rows, (n_rows, n_features).
+    """Return the `LinearFit` for X, (n_rows, n_features).
 
     With `per_dimension`, each dimension rather than each row has unit length on
     average, and the penalty is multiplied by the number of dimensions.
@@ -49,7 +49,7 @@ def fit_linear(X, target, folds, sample_weight, per_dimension=False):
     else:
         chosen = _nearest_to_default(problems, penalties, losses, folds)
     penalty, solution, row_losses = chosen
-    # The last problem has all rows, the i-th one those outside of fold i.
+    # Problem i has the rows outside fold i, and the last problem has all rows.
     decisions = solution.decisions[:, -1].copy()
     for i, (_, test) in enumerate(folds.pairs):
         decisions[test] = solution.decisions[test, i]
@@ -63,10 +63,10 @@ def fit_linear(X, target, folds, sample_weight, per_dimension=False):
 
 
 def _nearest_to_default(problems, penalties, losses, folds):
-    """Return the chosen penalty, its `Solution`, and losses in all folds.
+    """Return the penalty chosen in all folds, its `Solution`, and its losses.
 
-    It is the penalty nearest to the middle one, the default, whose loss is within one
-    standard error of the smallest loss.
+    Of the penalties whose loss is within one standard error of the smallest loss, the
+    one nearest to the default, the middle one, is chosen.
     """
     solutions, start = [], None
     for penalty in penalties:
@@ -84,10 +84,10 @@ def _nearest_to_default(problems, penalties, losses, folds):
 
 
 def _first_minimum(problems, penalties, losses, folds):
-    """Return the chosen penalty, its `Solution`, and losses in the first fold.
+    """Return the penalty chosen in the first fold, its `Solution`, and its losses.
 
-    It is the last penalty before the loss stops falling. The next penalty is not solved
-    to the end if its loss is clearly larger before.
+    The last penalty before the loss stops falling is chosen. The next penalty is not
+    solved to the end if its loss is clearly larger during the iterations.
     """
     test, best, start = folds.pairs[0][1], None, None
 
@@ -108,7 +108,7 @@ def _first_minimum(problems, penalties, losses, folds):
 
 
 def _losses(target, weights, used, decisions, test):
-    """Return the weighted losses of some rows, (n_rows,)."""
+    """Return the weighted losses of the rows `test`."""
     decisions = decisions.astype(np.float64) * target.scale
     columns = target.columns[test]
     return target.losses(decisions[:, used], columns[:, used]) * weights[test]
@@ -167,8 +167,8 @@ class LabelRegression(ClassifierMixin, BaseEstimator):
     """A logistic regression per column of an indicator matrix, as `fit_linear` fits it.
 
     Not public. Each label has the solution of `LogisticRegression`. If all rows or no
-    rows have a label, its log odds are computed as if there were one more row with it
-    and one more without it.
+    rows have a label, the log odds of the label are computed as if there were one more
+    row with the label and one more row without it.
     """
 
     def __init__(self, C=1.0):
@@ -195,10 +195,10 @@ class LabelRegression(ClassifierMixin, BaseEstimator):
 
 
 def odds_of_constant_labels(y, weights):
-    """Return the log odds of labels that are constant among the rows with a weight.
+    """Return the log odds of labels that are constant in all rows of positive weight.
 
-    They have shape (n_weights, n_labels) for weights (n_rows, n_weights), and are NaN
-    for labels that vary.
+    The log odds have shape (n_weights, n_labels) for weights (n_rows, n_weights), and
+    are NaN for labels that vary.
     """
     counts = (weights > 0).T.astype(np.float64) @ y
     sizes = np.count_nonzero(weights, axis=0)[:, None]
@@ -207,10 +207,11 @@ def odds_of_constant_labels(y, weights):
 
 
 def _is_faster_by_rows(X, target):
-    """Return whether a fit on few rows takes less time by the products of the rows.
+    """Return whether a fit on few rows is faster with the inner products of rows.
 
-    Sparse rows take more steps of conjugate gradients, but each is short unless rows
-    have many entries, as in features of pairs. The squared loss takes the most steps.
+    Sparse rows take more steps of conjugate gradients, but each step is fast unless
+    rows have many entries, as in features of pairs. The squared loss takes the most
+    steps.
     """
     n_rows = X.shape[0]
     if n_rows >= min(X.shape[1], MANY_ROWS):
@@ -221,12 +222,12 @@ def _is_faster_by_rows(X, target):
 
 
 def row_space(X):
-    r"""Return coordinates of rows, (n_rows, rank), and the map of coefficients back.
+    r"""Return coordinates of rows, (n_rows, rank), and the map of coefficients to X's.
 
-    A linear model whose penalty is the sum of squared coefficients has its solution in
-    the space of the rows, and the same predictions in any orthonormal basis of it. If
-    there are fewer rows than dimensions, the cost of a fit depends on the rows only.
-    With :math:`X X^\top = V \Lambda V^\top` the coordinates are :math:`V
+    The solution of a linear model whose penalty is the sum of squared coefficients lies
+    in the space of the rows. Predictions are the same in any orthonormal basis of this
+    space. If there are fewer rows than dimensions, the cost of a fit depends on the
+    rows only. With :math:`X X^\top = V \Lambda V^\top` the coordinates are :math:`V
     \Lambda^{1/2}`, and coefficients w of them are :math:`X^\top V \Lambda^{-1/2} w`.
     """
     X = X.astype(np.float64)
@@ -235,7 +236,7 @@ def row_space(X):
         products = products.toarray()
     squares, vectors = np.linalg.eigh(products)
     kept = squares > _LEAST_SQUARE * squares[-1]
-    if not kept.any():  # rows of zeros
+    if not kept.any():  # all rows are zeros
         kept[-1] = True
         squares[-1] = 1.0
         vectors[:, -1] = 0.0
@@ -244,7 +245,7 @@ def row_space(X):
 
 
 def is_clearly_less(new, old):
-    """Return whether losses by row are less than others by two standard errors."""
+    """Return whether new losses are smaller by more than two standard errors."""
     if len(new) < 2:
         return False
     difference = old - new

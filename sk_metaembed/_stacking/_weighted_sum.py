@@ -1,4 +1,4 @@
-"""A weighted sum of models: its training rows, and weights learned out of fold."""
+"""Learn the weights of a sum of models from out-of-fold decision values."""
 
 import copy
 import warnings
@@ -32,13 +32,13 @@ from ._folds import (
 _LEAST_SQUARE = 1e-12  # relative
 # Penalty of half the squared distance of the weights from the default ones.
 _PULL = 3.0
-_LEAST_WEIGHT = 0.1  # share of the default one, so that no sum vanishes
+_LEAST_WEIGHT = 0.1  # share of the default weight, so that no sum vanishes
 _LEAST_LENGTH = 1e-3  # root mean square of decision values, for the same reason
 
 
 @dataclass
 class TrainingRows:
-    """What all models of a sum share in fit; all but `kept` is of the rows kept."""
+    """The training data that all models of a sum share, for the rows `kept`."""
 
     kept: np.ndarray  # the rows of X with a weight above 0
     target: Any
@@ -51,8 +51,8 @@ class TrainingRows:
     def divide(self, copies, random_state, noun):
         """Set the `folds`, and warn if no row can be held out.
 
-        `copies` has the same number for equal rows, or is None; `noun` is what the
-        warning calls them.
+        `copies` has the same number for equal rows, or is None; `noun` is the name of
+        the rows in the warning.
         """
         self.folds = make_folds(self.cv, self.target, self.groups, copies, random_state)
         if not self.folds.pairs:
@@ -61,8 +61,8 @@ class TrainingRows:
     def score(self, decisions):
         """Return the accuracy or coefficient of determination of held-out rows.
 
-        NaN if there are fewer than two, or none of them has a weight. The weights of
-        classes do not count.
+        The score is NaN if there are fewer than two held-out rows, or if none has a
+        weight. The weights of classes do not count.
         """
         from sklearn.metrics import accuracy_score, r2_score
 
@@ -78,7 +78,7 @@ class TrainingRows:
 
 
 class WeightedSumMixin:
-    """Estimator whose prediction is a weighted sum of the predictions of models.
+    """Mixin for estimators that predict by a weighted sum of models.
 
     A subclass is a `TargetClassifierMixin` or a `TargetRegressorMixin`.
     """
@@ -105,11 +105,11 @@ class WeightedSumMixin:
             self.classes_ = target.classes
         class_weight = getattr(self, "class_weight", None)
         weights = with_class_weights(class_weight, target.y, sample_weight)
-        # Scores do not count the weights of classes.
+        # Scores ignore the weights of classes.
         return TrainingRows(kept, target, weights, sample_weight, groups, cv)
 
     def _learn_weights(self, training, models, decisions, defaults, are_shrunk):
-        """Set the models by name, their weights and scores; see `fit_weights`."""
+        """Set the models, their weights and their scores; see `fit_weights`."""
         target = training.target
         compared = compared_rows(target, training.folds, training.sample_weight)
         weights = fit_weights(decisions, target, *compared, defaults, are_shrunk)
@@ -134,11 +134,11 @@ def fit_weights(decisions, target, held_out_weights, used, defaults, are_shrunk)
     used : slice or ndarray of bool, shape (n_columns,)
         The columns that count.
     defaults : ndarray of shape (n_models,)
-        The default weights. With few rows, the result is close to them; it is at least
-        a tenth of each.
+        The default weights. With few rows, the result is close to the defaults. Each
+        weight is at least a tenth of its default.
     are_shrunk : sequence of bool
-        Whether the decision values of each model are multiplied by their `shrinkage`
-        before, as those of models that users pass. The factor is part of the weight.
+        Whether the decision values of each model are first multiplied by their
+        `shrinkage`. The weight includes this factor.
     """
     from scipy.optimize import minimize
 
@@ -183,9 +183,9 @@ def fit_weights(decisions, target, held_out_weights, used, defaults, are_shrunk)
 def shrinkage(decisions, columns, target, held_out_weights):
     """Return a factor of at most 1 for the decision values of a model.
 
-    It minimizes the loss of held-out rows, so that a misleading model counts little,
-    and decision values that are not log odds are scaled to their units. With few rows
-    it is close to 1.
+    The factor minimizes the loss of held-out rows. A misleading model therefore counts
+    little, and decision values that are not log odds are scaled to log odds. With few
+    rows the factor is close to 1.
     """
     from scipy.optimize import brentq
 
@@ -198,7 +198,7 @@ def shrinkage(decisions, columns, target, held_out_weights):
     columns = columns / target.scale
 
     def slope(scale):
-        """Return the derivative of the loss by the length, which increases."""
+        """Return the derivative of the loss, which increases with the scale."""
         errors = held_out_weights[:, None] * (
             target.inverse_link(scale * unit) - columns
         )
@@ -214,14 +214,13 @@ def shrinkage(decisions, columns, target, held_out_weights):
 
 
 def fit_on_folds(estimator, X, target, folds, sample_weight, change_rows=None):
-    """Return a model per fold, fitted without its rows, and their decision values.
+    """Return a model per fold, fitted on the other folds, and out-of-fold values.
 
-    The mean of these models takes one fit less than a model of all rows, and is at
-    least as accurate where single models vary, as networks do. Without folds, one model
-    is fitted on all rows. `change_rows` returns the rows to fit a model on, from a copy
-    of its training rows. Decision values, (n_rows, n_columns), are relative to the
-    center of the target; those of rows that were not held out are the mean of all
-    models.
+    The mean of these models saves the fit on all rows, and is at least as accurate for
+    models that vary, such as networks. Without folds, one model is fitted on all rows.
+    `change_rows` converts a copy of the training rows before each fit. Decision values,
+    (n_rows, n_columns), are relative to the center of the target. Rows that were not
+    held out get the mean of all models.
     """
     estimator = per_column(estimator, target)
     models, decisions = [], np.zeros(target.columns.shape)
@@ -238,7 +237,7 @@ def fit_on_folds(estimator, X, target, folds, sample_weight, change_rows=None):
 
 
 def fit_part(model, X, target, folds, sample_weight, rows):
-    """Return a model fitted on X, which are some rows of the training data."""
+    """Return a model fitted on X, which has the training rows `rows`."""
     weights = None if sample_weight is None else sample_weight[rows]
     groups = None if folds.groups is None else folds.groups[rows]
     return fit_model(model, X, target.y[rows], weights, groups)
