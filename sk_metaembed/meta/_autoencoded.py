@@ -19,7 +19,7 @@ from ._base import BaseMetaEmbedding
 from ._linear import common_scale, known_matrix, learning_rows, source_rows
 from ._one_to_n_math import has_converged
 
-_STEPS = 64  # gradient steps per epoch, unless batches get too small or too large
+_STEPS = 64  # gradient steps per epoch, within the limits of batch sizes
 _SMALLEST, _LARGEST = 32, 512  # rows per batch
 
 
@@ -33,7 +33,7 @@ class Layer(NamedTuple):
 def combine_encodings(encodings, variant):
     """Return the meta-embedding of the sources' encodings, each (n_rows, n_components).
 
-    Encodings are zeros if the source does not know the row.
+    The encoding of a row that a source does not know is zero.
     """
     if variant == "averaged":
         return normalize_rows(np.sum(encodings, axis=0))
@@ -44,9 +44,9 @@ def combine_encodings(encodings, variant):
 def reconstruction_loss(encodings, decoders, targets, known, variant, alignment_weight):
     """Return the mean loss of some rows, as a tensor.
 
-    Per source: encodings (n_rows, n_components), targets (n_rows, dim), and `known`
-    (n_rows, 1) as 0 or 1. Decoders map from the meta vector; if decoupled, from the
-    encoding of the same source.
+    Each source has encodings (n_rows, n_components), targets (n_rows, dim), and `known`
+    (n_rows, 1) as 0 or 1. Decoders read the meta vector; if decoupled, the encoding of
+    the same source.
     """
     n_rows = len(targets[0])
     inputs = _decoder_inputs(encodings, known, variant)
@@ -171,8 +171,8 @@ def _initial_layers(estimator, sources, generator):
 class AutoencodedMetaEmbedding(BaseMetaEmbedding):
     """Train encoders whose outputs reconstruct the sources (DAEME, CAEME, AAEME).
 
-    The result is a nonlinear function of the sources. With "averaged", sources of any
-    dimension share one space.
+    The meta-embedding is a nonlinear function of the sources. With "averaged", sources
+    of any dimension share one space.
 
     Parameters
     ----------
@@ -200,18 +200,18 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         Maximum number of epochs.
     batch_size : int or "auto", default="auto"
         Number of rows per step. "auto" makes about 64 steps per epoch, of 32 to 512
-        rows: a few hundred sentences need small batches to be learned within
-        `max_iter`, and from 32,768 words on a batch has 512.
+        rows: with large batches, `max_iter` epochs would be too few for a few hundred
+        sentences. From 32,768 words on, a batch has 512 rows.
     tol : float, default=1e-2
-        Training stops when three consecutive epochs each reduce the loss by less than
-        this share.
+        Training stops when each of three consecutive epochs reduces the loss by less
+        than this share.
     normalize : bool, default=True
         Whether to scale each source's vectors to unit length first.
     device : str, default="auto"
         Device of training: "cpu", "cuda", or "auto" to use a GPU if available.
         `transform` runs on the CPU, without torch.
     random_state : int, RandomState instance or None, default=None
-        Controls initial weights, noise and the order of the mini-batches.
+        Determines initial weights, noise and the order of the batches.
     verbose : int, default=0
         If positive, show a progress bar.
 
@@ -234,15 +234,15 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
     Raises
     ------
     ValueError
-        If a source knows none of the words of fit, or shares none with the others, or
+        If a source knows no word of `fit` or shares no word with the others, or if
         fewer than two words are left to learn from.
     FloatingPointError
         If training diverges.
 
     See Also
     --------
-    OneToNMetaEmbedding : Decoders only, of free vectors; exact and faster.
-    ConcatMetaEmbedding : The whole vector of every source, without training.
+    OneToNMetaEmbedding : Learns only decoders; exact and faster.
+    ConcatMetaEmbedding : Keeps the whole vector of every source, without training.
 
     Notes
     -----
@@ -263,11 +263,11 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
     in K(w)} |z_i - z_j|^2``. Noise is applied to the input of the encoders, not to the
     targets of reconstruction.
 
-    The paper trains on the words that all sources know. Here every word of fit that any
-    source knows is used: encodings of sources that lack it are zero, and so are their
-    errors. Both are the same if all sources know all words. A word that no source knows
-    has a zero vector and is not known; words that were not seen in fit are encoded like
-    the others.
+    The paper trains on the words that all sources know. Here, every word of fit that
+    any source knows is used; the encodings and errors of sources that lack the word are
+    zero. The result is the same if all sources know all words. A word that no source
+    knows has a zero vector and is not known; words that were not seen in fit are
+    encoded like the others.
 
     Without `normalize`, vectors are divided by their common root mean square length
     before training. A keyboard interrupt ends training with a warning, and keeps the

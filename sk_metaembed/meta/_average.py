@@ -1,4 +1,4 @@
-"""AverageMetaEmbedding: the mean of the sources that know a word."""
+"""AverageMetaEmbedding: average the sources that know a word."""
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from ._linear import known_matrix, known_to_any, source_rows
 class AverageMetaEmbedding(WeightedMetaEmbedding):
     """Average the sources' vectors (AVG), shorter vectors padded with zeros.
 
-    Nearly as good as concatenation, in the dimension of one source, because vectors of
-    independently trained sources are nearly orthogonal.
+    The average is nearly as good as concatenation, in the dimension of one source,
+    because vectors of independently trained sources are nearly orthogonal.
 
     Parameters
     ----------
@@ -78,10 +78,11 @@ class AverageMetaEmbedding(WeightedMetaEmbedding):
 
 
 def normalized_weights(known, weights):
-    """Return each row's weights of the sources that know it, with sum 1.
+    """Return each row's weights of the sources that know the row, with sum 1.
 
-    Takes `known`, bool of shape (n_sources, n_rows), and weights (n_sources,); returns
-    float32 of shape (n_sources, n_rows), zeros if no source knows the row.
+    `known` is bool of shape (n_sources, n_rows), and `weights` has the shape
+    (n_sources,). The result is float32 of shape (n_sources, n_rows), with zeros for
+    rows that no source knows.
     """
     shares = known * weights[:, None]
     total = shares.sum(axis=0)

@@ -1,7 +1,7 @@
-"""Base classes of transformers of blocks: they validate, align and wrap.
+"""Base classes of transformers of blocks, which validate, align and wrap blocks.
 
-A meta-embedding is a subclass that implements `_combine`, and `_fit_combination` if it
-learns.
+A meta-embedding is a subclass that implements `_combine`, and `_fit_combination` if the
+combination is learned.
 """
 
 from __future__ import annotations
@@ -31,17 +31,18 @@ from ._linear import WEIGHTS_CONSTRAINT, Weights, source_weights
 class BlocksTransformer(
     EmbeddedInputMixin, SequencesOutputMixin, TransformerMixin, BaseEstimator
 ):
-    """A transformer from blocks with the same rows to other blocks with these rows.
+    """Base class of transformers from blocks to other blocks with the same rows.
 
     Subclasses implement ``_outputs(blocks)``, which returns the output blocks, and
-    ``_fit_combination(blocks, y)`` if they learn. ``_describe_output(outputs)``
-    receives the output for the blocks of fit, or for zero rows of them.
+    ``_fit_combination(blocks, y)`` if there is anything to learn.
+    ``_describe_output(outputs)`` receives the output for the blocks of fit, or for zero
+    rows of them.
     """
 
     _parameter_constraints: dict = {}
 
     def _fit_combination(self, blocks, y):
-        """Learn from the training data; nothing by default."""
+        """Learn from the training data; by default, there is nothing to learn."""
 
     def _outputs(self, blocks):
         """Return the output blocks."""
@@ -54,14 +55,14 @@ class BlocksTransformer(
         return X.aligned_blocks()
 
     def _describe_output(self, outputs):
-        """Set the attributes that describe the output; none by default."""
+        """Set the attributes that describe the output; by default, there are none."""
 
     @fit_context
     def fit(self, X: EmbeddedSequences, y: object = None) -> Self:
         """Learn from the training data.
 
-        Only words that occur in the sequences of X are used, not others in its
-        vocabulary, such as the vectors of other folds.
+        Only words that occur in the sequences of X are used. The vocabulary of X may
+        have further words, for example of other folds.
 
         Parameters
         ----------
@@ -78,8 +79,8 @@ class BlocksTransformer(
         Raises
         ------
         ValueError
-            If the vectors of a source have dimension 0, or the sources know too few
-            words; see Raises of the class.
+            If the vectors of a source have dimension 0, or if the sources know too few
+            words; see the Raises section of the class.
         """
         blocks = self._fit_blocks(X, y)
         # Zero rows suffice to compute the dimension of the output.
@@ -92,7 +93,7 @@ class BlocksTransformer(
     ) -> EmbeddedSequences:
         """Learn from the training data and transform it.
 
-        Gives the same result as `fit` followed by `transform`, with less computation.
+        The result equals that of `fit` followed by `transform`, with less computation.
 
         Parameters
         ----------
@@ -111,10 +112,10 @@ class BlocksTransformer(
         return X.with_blocks(outputs)
 
     def transform(self, X: EmbeddedSequences) -> EmbeddedSequences:
-        """Apply what was learned.
+        """Transform blocks with the fitted combination.
 
-        Words that were not seen in `fit` are transformed like any other. The result for
-        a word does not depend on the other words of X.
+        Words that were not seen in `fit` are transformed like other words. The result
+        for a word does not depend on the other words of X.
 
         Parameters
         ----------
@@ -137,8 +138,8 @@ class BlocksTransformer(
         Parameters
         ----------
         input_features : array-like of str, default=None
-            Names of the dimensions of the blocks. None generates them from the names of
-            the blocks.
+            Names of the dimensions of the blocks. None generates names from the blocks'
+            names.
 
         Returns
         -------
@@ -175,13 +176,14 @@ class BlocksTransformer(
 class BaseMetaEmbedding(BlocksTransformer):
     """Base class of meta-embeddings; subclass it to write your own.
 
-    A subclass implements one or two methods. Both receive a tuple of Blocks with the
-    same rows: at the level of all blocks if they agree, else at "token".
+    A subclass implements one or two methods. Both methods receive a tuple of Blocks
+    with the same rows, at the common level of the blocks, or at "token" if the levels
+    differ.
 
     ``_combine(blocks)``
-        Returns a new array of shape (n_rows, dim), or such an array and a bool array of
-        the known rows. By default, a row is known if any block knows it. Arrays that
-        are returned become read-only.
+        Returns a new array of shape (n_rows, dim), or a pair of this array and a bool
+        array of the known rows. By default, a row is known if any block knows the row.
+        Returned arrays become read-only.
     ``_fit_combination(blocks, y)``
         Learns from the training data and sets attributes ending in ``_``. Optional.
 
@@ -228,8 +230,8 @@ class BaseMetaEmbedding(BlocksTransformer):
     def _combine(self, blocks):
         """Return the meta-embedding of the rows of the blocks, (n_rows, dim).
 
-        If other rows are known than those that any source knows, return a pair of the
-        meta-embedding and the known rows, bool (n_rows,).
+        By default, the rows that any source knows are known. Otherwise, return a pair
+        of the meta-embedding and the known rows, bool (n_rows,).
         """
         raise NotImplementedError(
             f"{type(self).__name__} must implement _combine(blocks)."

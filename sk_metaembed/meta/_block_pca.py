@@ -1,4 +1,4 @@
-"""BlockPCA: reduce each source to few dimensions of a total variance of 1."""
+"""BlockPCA: reduce each source to few dimensions with a total variance of 1."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class BlockPCA(BlocksTransformer):
     r"""Reduce each source's sequence vectors by PCA, and scale them to equal variance.
 
     Sources differ in dimension and scale, and trees and other models of tables need few
-    dimensions per source. Place it between the sources and `Pooling`, or a
+    dimensions per source. Place this transformer between the sources and `Pooling` or a
     meta-embedding.
 
     Parameters
     ----------
     n_components : int, default=30
-        Number of principal components to keep of each source, limited to its rank.
+        Number of principal components to keep for each source, limited to its rank.
 
     Attributes
     ----------
@@ -42,19 +42,19 @@ class BlockPCA(BlocksTransformer):
 
     See Also
     --------
-    SVDMetaEmbedding : The principal components of all sources together.
-    StackedMetaClassifier : One linear model per source, for targets.
+    SVDMetaEmbedding : Reduces all sources together.
+    StackedMetaClassifier : Fits one linear model per source.
 
     Notes
     -----
     With m the mean of a source's vectors and V its first principal directions, a vector
     becomes :math:`V (x - m) / s`, where :math:`s^2` is the mean of :math:`\lVert V (x -
     m) \rVert^2` over the training data. Each source therefore has a total variance of
-    1, regardless of its dimension. Vectors of words are averaged first, as by
-    `Pooling`. A sequence that a source does not know becomes zeros, the mean. A source
-    that knows no training sequence, for example in one fold, returns a single dimension
-    of zeros. In fit, a few vectors more than 300 times as long as the others are left
-    out, with a warning.
+    1, regardless of its dimension. Vectors of words are averaged first, as in
+    `Pooling`. A sequence that a source does not know becomes zeros, the mean of the
+    training data. A source that knows no training sequence, for example in one fold,
+    returns a single dimension of zeros. `fit` leaves out a few vectors that are more
+    than 300 times as long as the others, with a warning.
 
     Examples
     --------
@@ -127,8 +127,8 @@ class BlockPCA(BlocksTransformer):
 def principal_components(values, n_components):
     """Return the mean, (dim,), and scaled principal directions of vectors, (n, dim).
 
-    The directions are (n_components, dim), at most the rank. Without vectors, all are
-    zero.
+    The directions are (n_components, dim), at most the rank. Without vectors, the mean
+    and the directions are zero.
     """
     if not len(values):
         mean = np.zeros(values.shape[1], dtype=np.float32)
@@ -147,5 +147,5 @@ def principal_components(values, n_components):
     chosen = directions[:, order]
     chosen = (chosen * column_signs(chosen)).T
     variance = variances[order].sum()
-    scale = 1 / np.sqrt(variance) if variance > 0 else 1.0  # vectors may be all equal
+    scale = 1 / np.sqrt(variance) if variance > 0 else 1.0  # all vectors may be equal
     return mean.astype(np.float32), (chosen * scale).astype(np.float32)

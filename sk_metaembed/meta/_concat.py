@@ -1,4 +1,4 @@
-"""ConcatMetaEmbedding: the concatenation of the sources."""
+"""ConcatMetaEmbedding: concatenate the sources."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ._linear import known_to_any, source_rows
 class ConcatMetaEmbedding(WeightedMetaEmbedding):
     """Concatenate the sources' vectors (CONC).
 
-    A strong baseline that keeps all information without training, at the cost of a
-    large dimension.
+    Concatenation is a strong baseline that keeps all information without training, at
+    the cost of a large dimension.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class ConcatMetaEmbedding(WeightedMetaEmbedding):
 
     See Also
     --------
-    AverageMetaEmbedding : The mean, in the dimension of one source.
+    AverageMetaEmbedding : Averages the vectors, in the dimension of one source.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""GCCAMetaEmbedding: the space in which the sources agree."""
+"""GCCAMetaEmbedding: map the sources into a space in which they agree."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class GCCAMetaEmbedding(BaseMetaEmbedding):
         about the mean square of that dimension over the rows of fit. For two sources
         without regularization, canonical correlations are ``2 * eigenvalues_ - 1``.
     n_components_ : int
-        Number of dimensions kept, at most the number of dimensions with nonzero
-        variance. If there are none, there is one dimension of zeros.
+        Number of dimensions, at most the number of dimensions with nonzero variance. If
+        no dimension varies, there is one dimension of zeros.
     n_learning_rows_ : int
-        Number of rows known to at least two sources (or to the only one), on which the
-        maps were learned.
+        Number of rows on which the maps were learned, known to at least two sources, or
+        to the only source.
     maps_ : dict of str to tuple (mean, matrix)
         Map of each source, by name, of shapes (dim,) and (dim, n_components_): a
         vector, minus the mean, times the matrix is the source's part of the average.
@@ -66,12 +66,12 @@ class GCCAMetaEmbedding(BaseMetaEmbedding):
     Raises
     ------
     ValueError
-        If a source knows no word, or shares no row with any other, or fewer than two
-        rows are known to two sources.
+        If a source knows no word or shares no row with any other source, or if fewer
+        than two rows are known to two sources.
 
     See Also
     --------
-    SVDMetaEmbedding : The directions of most variance, shared or not.
+    SVDMetaEmbedding : Keeps the directions of largest variance, shared or not.
 
     Notes
     -----
@@ -83,11 +83,11 @@ class GCCAMetaEmbedding(BaseMetaEmbedding):
         S_ij = sum_w x_i(w) x_j(w)' / K(w),    C_i = sum_w x_i(w) x_i(w)'
 
     with c_i the mean of the diagonal of C_i. The meta-embedding is the mean of ``A_i'
-    x_i`` over the sources that know the row, so that its scale does not depend on their
-    number (it is proportional to the papers' sum if all do). Words that were not seen
-    in fit are mapped in the same way. This is MAXVAR with Rastogi's masks for missing
-    rows. Dimensions are not scaled to equal size: those with less agreement stay
-    smaller, as in Poerner et al.
+    x_i`` over the sources that know the row, so the scale does not depend on the number
+    of sources. If all sources know all rows, the mean is proportional to the papers'
+    sum. Words that were not seen in fit are mapped in the same way. This is MAXVAR with
+    Rastogi's masks for missing rows. Dimensions are not scaled to equal size: those
+    with less agreement stay smaller, as in Poerner et al.
 
     Rows that only one source knows are not used in fit, because any direction fits
     them. Without regularization the result does not depend on invertible linear maps of
@@ -165,9 +165,10 @@ class GCCAMetaEmbedding(BaseMetaEmbedding):
 def covariances(blocks, rows, means, *, normalize):
     """Return the covariances of the sources over some rows, jointly and per source.
 
-    Jointly (sum of dims, sum of dims), each row weighted by one over the number of
-    sources that know it; and a list of (dim, dim). Both are sums over the number of
-    known vectors, after subtracting `means`.
+    The joint covariances are (sum of dims, sum of dims), with each row weighted by one
+    over the number of sources that know the row. The covariances per source are a list
+    of (dim, dim). `means` are subtracted, and sums divided by the number of known
+    vectors.
     """
     dims = [block.dim for block in blocks]
     n_known = known_matrix(blocks)[rows].sum(axis=1)
@@ -192,9 +193,9 @@ def covariances(blocks, rows, means, *, normalize):
 def common_directions(shared, own, regularization):
     """Return the eigenvalues and maps of the covariances, best agreement first.
 
-    Returns eigenvalues in decreasing order and at most 1, (n_directions,), and the
-    sources' maps stacked, (sum of dims, n_directions); one direction of zeros if
-    nothing varies. `regularization` is in units of each source's mean variance.
+    The eigenvalues, (n_directions,), are in decreasing order and at most 1. The
+    sources' maps are stacked, (sum of dims, n_directions). If nothing varies, there is
+    one direction of zeros. `regularization` is in units of each source's mean variance.
     """
     whitening = block_diag(*(_whitening(square, regularization) for square in own))
     if not whitening.shape[1]:

@@ -26,10 +26,10 @@ class SourceImputer(BlocksTransformer):
     Parameters
     ----------
     strategy : {"mutual", "neighbors"}, default="mutual"
-        "mutual" predicts by linear maps between each pair of sources (mutual learning),
-        "neighbors" by the mean over the nearest neighbors of the word.
+        "mutual" predicts vectors by linear maps between each pair of sources (mutual
+        learning), "neighbors" by the mean of the word's nearest neighbors.
     alpha : float, default=1.0
-        Ridge penalty of the linear maps, relative to sums over words of unit vectors.
+        Ridge penalty of the linear maps, relative to sums over words with unit vectors.
     n_neighbors : int, default=10
         Number of neighbors in each source that knows the word.
     min_shared : int, default=10
@@ -38,14 +38,14 @@ class SourceImputer(BlocksTransformer):
     Attributes
     ----------
     n_shared_ : ndarray of int, shape (n_sources, n_sources)
-        Number of rows of fit that both sources know with a vector other than zero; on
-        the diagonal, the number of such rows of the source.
+        Number of rows of `fit` for which both sources have nonzero vectors; on the
+        diagonal, the number of rows for which the source has one.
     maps_ : dict of (str, str) to tuple of two ndarrays of float32
         With "mutual", per pair of source names (predictor, target): a matrix of shape
         (dim, dim of the target) and an intercept. Pairs with fewer than `min_shared`
         shared words are missing. Empty with "neighbors".
     n_imputed_ : dict of str to int
-        Per source, number of rows of fit that it does not know and that others can
+        Number of rows of `fit` that each source lacks and that other sources can
         predict.
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name.
@@ -58,7 +58,7 @@ class SourceImputer(BlocksTransformer):
 
     See Also
     --------
-    ProcrustesMetaEmbedding : Imputes in the same way, between rotation and averaging.
+    ProcrustesMetaEmbedding : Also imputes by neighbors, after a rotation.
 
     Notes
     -----
@@ -73,9 +73,10 @@ class SourceImputer(BlocksTransformer):
     and the mean of these over all j that know w. Known vectors are not changed. Rows
     that no source knows stay unknown. A known vector of zeros is not used for
     predictions. Words that were not seen in fit are imputed in the same way; for this,
-    "neighbors" stores the vectors of the words that at least two sources know twice,
-    unchanged and at unit length, 4 bytes per number. Blocks of different levels are
-    imputed token by token, and returned at token level. Imputed blocks are float32.
+    "neighbors" stores two copies of the vectors of words that at least two sources
+    know, unchanged and at unit length, with 4 bytes per number. Blocks of different
+    levels are imputed token by token, and returned at token level. Imputed blocks are
+    float32.
 
     References
     ----------
@@ -208,7 +209,7 @@ def _unit_vectors(blocks):
 
 
 def _filled_block(block, rows, values):
-    """Return the block as float32, with the given rows replaced and known."""
+    """Return the block as float32, with `rows` replaced and marked as known."""
     if not len(rows) and block.values.dtype == np.float32:
         return block
     filled, known = block.values.astype(np.float32), block.known.copy()

@@ -1,6 +1,6 @@
-"""Rows, weights and linear maps of sources, shared by the meta-embeddings.
+"""Functions for rows, weights and linear maps of sources.
 
-Pure functions of arrays. Rows that a source does not know are ignored.
+They are pure functions of arrays, and ignore rows that a source does not know.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,18 +32,18 @@ def source_rows(block, rows=slice(None), *, normalize):
 
 
 def known_matrix(blocks):
-    """Return which source knows which row, bool of shape (n_rows, n_sources)."""
+    """Return the known rows of each source, bool of shape (n_rows, n_sources)."""
     return np.stack([block.known for block in blocks], axis=1)
 
 
 def known_to_any(blocks, weights):
-    """Return which rows a source of positive weight knows, bool of shape (n_rows,)."""
+    """Return a mask of rows known to a source of positive weight, (n_rows,)."""
     pairs = zip(blocks, weights, strict=True)
     return np.any([block.known for block, weight in pairs if weight > 0], axis=0)
 
 
 def nonzero_matrix(sources):
-    """Return which vectors are not zero, bool of shape (n_rows, n_sources)."""
+    """Return a mask of nonzero vectors, (n_rows, n_sources)."""
     return np.stack([values.any(axis=1) for values in sources], axis=1)
 
 
@@ -84,7 +84,7 @@ _MIN_SCALE = 1e-36  # smaller lengths cannot be scaled to one in float32
 
 
 def learning_rows(names, known, *, n_knowing):
-    """Return the rows known to at least `n_knowing` sources, or to the only one.
+    """Return the rows known to at least `n_knowing` sources, or to the only source.
 
     `known` has the shape (n_rows, n_sources). Raises ValueError if a source knows
     nothing or shares no row with the others, or if fewer than two rows are left.
@@ -125,14 +125,14 @@ def learning_rows(names, known, *, n_knowing):
 def common_scale(sources):
     """Return the largest root mean square length of the sources' vectors.
 
-    Vectors divided by it have a usual size in any unit. It is 1 for zeros, and for
-    vectors so small that maps to a usual size would overflow float32.
+    Dividing by this scale makes results independent of units. The scale is 1 for zeros,
+    and for vectors so small that the division would overflow float32.
     """
     lengths = [row_norms(values) for values in sources]
     largest = max(float(norms.max(initial=0)) for norms in lengths)
     if largest < _MIN_SCALE:
         return 1.0
-    # Divided by the largest first: squares of huge lengths would overflow.
+    # Divide by the largest length first, because squares of huge lengths overflow.
     means = [np.sqrt(np.mean((norms / largest) ** 2)) for norms in lengths]
     return largest * float(max(means))
 

@@ -1,8 +1,8 @@
-"""Impute missing vectors from a word's neighbors in sources that know it.
+"""Impute missing vectors from a word's neighbors in other sources.
 
-Pure functions of arrays. Sources are lists of arrays with the same rows. A source that
-knows a row with a vector other than zero is *informative* about it: it can predict the
-vectors that other sources, the targets, lack.
+All functions are pure functions of arrays. Sources are lists of arrays with the same
+rows. A source that knows a row with a vector other than zero is *informative* about the
+row: it can predict the vectors that other sources, the targets, lack.
 """
 
 from typing import NamedTuple
@@ -18,10 +18,10 @@ _TILE = 64
 class SharedRows(NamedTuple):
     """The rows known to at least two sources, in which neighbors are searched."""
 
-    keys: list  # of float32 (n_rows, dim): unit vectors per source, which are searched
-    values: list  # the same, of the vectors that are averaged; may be the keys
+    keys: list  # unit vectors to search per source, float32 (n_rows, dim)
+    values: list  # vectors to average per source; may be the keys
     known: np.ndarray  # (n_rows, n_sources)
-    usable: np.ndarray  # (n_sources, n_sources), whether the first predicts the second
+    usable: np.ndarray  # (n_sources, n_sources), if the first can predict the second
     n_neighbors: int
 
 
@@ -68,7 +68,7 @@ def neighbor_means(queries, candidates, values, n_neighbors):
     weights[~weights.any(axis=1)] = 1
     means = np.zeros((len(queries), values.shape[1]), dtype=np.float32)
     total = np.zeros(len(queries), dtype=np.float32)
-    # Summed neighbor by neighbor, so that a row does not depend on other rows.
+    # Sum neighbor by neighbor, so that a row does not depend on other rows.
     for neighbor, weight in zip(neighbors.T, weights.T, strict=True):
         means += weight[:, None] * values[neighbor]
         total += weight
@@ -78,7 +78,7 @@ def neighbor_means(queries, candidates, values, n_neighbors):
 def shared_rows(keys, known, n_neighbors, values=None, *, min_shared=1):
     """Return a SharedRows with copies of the rows known to at least two sources.
 
-    A source can predict another if they share at least `min_shared` of the rows.
+    A source can predict another source if the two share at least `min_shared` rows.
     """
     rows = known.sum(axis=1) > 1
     keys = [key[rows] for key in keys]
@@ -88,12 +88,12 @@ def shared_rows(keys, known, n_neighbors, values=None, *, min_shared=1):
 
 
 def shared_counts(known):
-    """Return the number of rows that both sources know, (n_sources, n_sources)."""
+    """Return the number of rows that each two sources share, (n_sources, n_sources)."""
     return known.T.astype(np.int64) @ known
 
 
 def mean_prediction(missing, informative, usable, dims, predict):
-    """Return, per source, (rows, vectors): the mean prediction of its missing vectors.
+    """Return (rows, vectors) per source, the mean predictions of missing vectors.
 
     ``predict(predictor, target, rows)`` returns float32 of shape (len(rows), dim of the
     target). `missing` and `informative` have the shape (n_rows, n_sources); `usable`,
@@ -121,7 +121,7 @@ def mean_prediction(missing, informative, usable, dims, predict):
 
 
 def neighbor_fill(keys, missing, informative, shared):
-    """Return, per source, (rows, vectors): its missing vectors, from neighbors.
+    """Return (rows, vectors) per source, the missing vectors imputed from neighbors.
 
     `keys` are unit vectors per source, (n_rows, dim).
     """

@@ -1,4 +1,4 @@
-"""Features of words, their characters and their order, for linear models in a stack."""
+"""Compute features of words, characters and word order for linear models in a stack."""
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
@@ -22,22 +22,22 @@ from ..sequences._api import (
 )
 
 _MAX_WORDS = 2
-_MAX_LENGTH = 5  # of n-grams of a small alphabet
-_GAPS = 2, 3, 4  # distances of pairs
-_MAX_FEATURES = 20_000  # of each number of words, and of positions
+_MAX_LENGTH = 5  # tokens of an n-gram of a small alphabet
+_GAPS = 2, 3, 4  # distances between the tokens of pairs
+_MAX_FEATURES = 20_000  # for each length of n-grams, and for positions
 _CHARACTERS = (2, 4)
-# A small alphabet has no more types. Texts with so few distinct words are shorter.
+# A small alphabet has at most this many types. Texts with so few types are shorter.
 _MAX_TYPES = 1000
 _LEAST_COUNT = 8  # occurrences per type
 
 
 class _NgramFeatures(TransformerMixin, BaseEstimator):
-    """Rows of unit length, CSR float32 (n_rows, n_features).
+    """Base class of features of tokens, CSR float32 rows of unit length.
 
     A subclass has ``_weights(tokens, learns)``, which returns the rows of a
-    TokenSequences; with `learns`, it learns the features before. Case is ignored in
-    words of texts, but not in other tokens. For SequencePairs, the result has the
-    features of pairs and their cosine.
+    TokenSequences; if `learns`, it learns the features first. Case is ignored in words
+    of texts, but not in other tokens. For SequencePairs, the rows have the features of
+    pairs and a cosine.
     """
 
     def fit(self, X, y=None):
@@ -62,14 +62,14 @@ class _NgramFeatures(TransformerMixin, BaseEstimator):
         if not isinstance(X, SequencePairs):
             return rows
         if isinstance(rows, Product):
-            rows = unit_rows(rows.multiply_out())  # for the cosine
+            rows = unit_rows(rows.multiply_out())  # the cosine needs unit rows
         u, v = rows[: len(X)], rows[len(X) :]
         cosines = csr_array(u.multiply(v).sum(axis=1)[:, None])
         return hstack([pair_features(u, v), cosines], format="csr")
 
 
 class WordFeatures(_NgramFeatures):
-    """TF-IDF of words and pairs of adjacent words."""
+    """Compute the TF-IDF of words and pairs of adjacent words."""
 
     def _weights(self, tokens, learns):
         if learns:
@@ -78,7 +78,7 @@ class WordFeatures(_NgramFeatures):
 
 
 class NgramFeatures(_NgramFeatures):
-    """TF-IDF of n-grams of three words or more, and of pairs with words between."""
+    """Compute the TF-IDF of n-grams of three or more tokens, and of gapped pairs."""
 
     def _weights(self, tokens, learns):
         if learns:
@@ -91,7 +91,7 @@ class NgramFeatures(_NgramFeatures):
 
 
 class PositionFeatures(_NgramFeatures):
-    """Words by their position from the start, and from the end if lengths differ."""
+    """Count tokens by position from the start, and from the end if lengths differ."""
 
     def _weights(self, tokens, learns):
         if learns:
@@ -100,7 +100,7 @@ class PositionFeatures(_NgramFeatures):
 
 
 class CharacterFeatures(_NgramFeatures):
-    """N-grams of the characters of words, padded with a space on each side.
+    """Weight n-grams of the characters of words, which begin and end with a space.
 
     The rows are products of the words of each sequence, 1 + ln c for c occurrences, and
     the weighted n-grams of each word. They have unit length if no two words of a
@@ -131,8 +131,8 @@ class CharacterFeatures(_NgramFeatures):
 def _character_weights(words, counts):
     """Return the weight of each n-gram in words, (n_ngrams,).
 
-    It is the inverse document frequency, as if words occurred independently of each
-    other, times (1 + ln m) / m for m occurrences per sequence that contains it.
+    The weight is the inverse document frequency, as if words occurred independently,
+    times (1 + ln m) / m for m occurrences per sequence with the n-gram.
     """
     n = max(words.shape[0], 1)
     shares = np.bincount(words.indices, minlength=words.shape[1]) / n
@@ -148,7 +148,8 @@ def _character_weights(words, counts):
 def token_features(tokens):
     """Return the names of the features of tokens that may distinguish sequences.
 
-    Characters are features if tokens have several, order if the alphabet is small.
+    Characters are features if tokens have several characters, and the order if the
+    alphabet is small.
     """
     used = tokens.types[tokens.type_counts() > 0]
     longest, is_small = tokens.lengths.max(initial=0), _is_alphabet_small(tokens)
@@ -164,7 +165,7 @@ def token_features(tokens):
 def _is_alphabet_small(tokens):
     """Return whether few different tokens occur often, apart from a few odd rows.
 
-    Odd are the rows with the most types that no other row has, and the longest rows.
+    Odd rows have the most types that no other row has, or are the longest.
     """
     rows = tokens.segment_ids()
     first, last = np.full((2, tokens.n_types), -1)

@@ -1,4 +1,4 @@
-"""OneToNMetaEmbedding: meta vectors that are mapped linearly to each source (1TON)."""
+"""OneToNMetaEmbedding: learn vectors that reconstruct each source linearly (1TON)."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     Parameters
     ----------
     n_components : int, default=200
-        Dimension of the meta-embedding. It is smaller if the concatenation of the
-        sources has a smaller rank.
+        Dimension of the meta-embedding, limited to the rank of the concatenated
+        sources.
     impute_missing : bool, default=False
         False learns from the words that all sources know (1TON). True learns from all
         words that any source knows, with the missing vectors as unknowns of the same
@@ -50,8 +50,8 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     max_iter : int, default=50
         Maximum number of iterations.
     tol : float, default=1e-3
-        Training stops when three consecutive iterations each reduce the loss by less
-        than this share.
+        Training stops when each of three consecutive iterations reduces the loss by
+        less than this share.
     normalize : bool, default=True
         Whether to scale each source's vectors to unit length first.
 
@@ -83,13 +83,13 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     Raises
     ------
     ValueError
-        If a source knows none of the words of fit, or shares none with the others, or
+        If a source knows no word of `fit` or shares no word with the others, or if
         fewer than two different words are left to learn from.
 
     See Also
     --------
-    AutoencodedMetaEmbedding : Encoders instead of free vectors.
-    ConcatMetaEmbedding : The whole vector of every source.
+    AutoencodedMetaEmbedding : Learns encoders instead of free vectors.
+    ConcatMetaEmbedding : Keeps the whole vector of every source.
 
     Notes
     -----
@@ -108,9 +108,9 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     optimum is ``m_w W_i + b_i``, where their term is 0. Omitting the term, as done
     here, therefore has the same optimum.
 
-    Any word, seen in fit or not, gets the m that minimizes its terms of the sum, in
-    closed form; at the optimum the free vectors are equal to it. A word that no source
-    knows has a zero vector and is not known.
+    The vector m of any word, seen in `fit` or not, minimizes the word's terms of the
+    sum, in closed form; at the optimum, the free vectors are the same. A word that no
+    source knows has a zero vector and is not known.
 
     The loss is invariant to rotations of the meta space. The result is rotated to
     principal axes. If all sources know all words and have equal weights, the optimum is
@@ -189,7 +189,7 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         self.intercepts_ = dict(zip(names, _float32(shifted), strict=True))
         self.coefs_ = dict(zip(names, _float32(scaled), strict=True))
         self._fitted_normalize = self.normalize
-        self._encoders = {}  # of patterns of known sources, computed when they occur
+        self._encoders = {}  # by the tuple of known sources, computed when first needed
 
     def __getstate__(self):
         state = dict(super().__getstate__())

@@ -1,4 +1,4 @@
-"""The solution of 1TON from second moments.
+"""Solve 1TON from second moments.
 
 Meta vectors M have the shape (n_rows, n_components); a source's vectors are about
 ``M @ D + intercept`` with its decoder D of shape (n_components, dim).
@@ -25,7 +25,7 @@ class Decoders(NamedTuple):
 class Moments(NamedTuple):
     """Second moments over the rows that the same sources know."""
 
-    pattern: tuple  # of the numbers of these sources
+    pattern: tuple  # the numbers of these sources
     n_rows: int
     products: np.ndarray  # (1 + dims, 1 + dims), sums over rows ``[1, vectors]``
 
@@ -33,7 +33,7 @@ class Moments(NamedTuple):
 def pattern_moments(sources, known):
     """Return the Moments of each set of sources that know the same rows.
 
-    The exact solution needs nothing else from the rows, however many there are.
+    The exact solution needs only these moments, not the rows.
     """
     patterns, codes = np.unique(known, axis=0, return_inverse=True)
     moments = []
@@ -74,11 +74,11 @@ def encoder(pattern, decoders, weights, penalty):
 
 
 def meta_moments(moments, decoders, weights, penalty):
-    """Return sums of products of ``[1, meta vector]``, and with the sources' vectors.
+    """Return second moments of ``[1, meta vector]``, also with the sources' vectors.
 
-    Per source, with itself over the rows that the source knows, (1 + n_components,) *
-    2; per source, with its vectors, (1 + n_components, dim); and with itself over all
-    rows.
+    Returns three items: a list with the moments over the rows that each source knows,
+    (1 + n_components,) * 2; a list with the products with each source's vectors, (1 +
+    n_components, dim); and the moments over all rows.
     """
     size = 1 + len(decoders.matrices[0])
     own = [np.zeros((size, size)) for _ in decoders.matrices]
@@ -103,9 +103,9 @@ def meta_moments(moments, decoders, weights, penalty):
 def start_decoders(moments, dims, weights, alpha, n_components):
     """Return initial Decoders: the solution for rows that all sources know.
 
-    It is exact for equal weights: the leading directions of the weighted, centered
-    concatenation, each shrunk by the penalty. Missing vectors count as the mean. There
-    are fewer components if the rank of the sources is smaller, possibly none.
+    The solution is exact for equal weights. It has the leading directions of the
+    weighted, centered concatenation, each shrunk by the penalty. Missing vectors count
+    as the mean. The number of components is limited to the rank, and may be 0.
     """
     ends = np.cumsum([0, *dims])
     columns = [np.arange(*pair) for pair in zip(ends[:-1], ends[1:], strict=True)]
@@ -127,8 +127,8 @@ def start_decoders(moments, dims, weights, alpha, n_components):
 def alternate(moments, decoders, weights, alpha, *, max_iter, tol):
     """Solve for meta vectors and decoders in turn, each exactly (ALS).
 
-    Returns the Decoders, and the loss after each iteration. Stops when three
-    consecutive iterations each reduce the loss by less than the share `tol`.
+    Returns the Decoders, and the loss after each iteration. Stops when each of three
+    consecutive iterations reduces the loss by less than the share `tol`.
     """
     n_rows = sum(part.n_rows for part in moments)
     squares = _source_squares(moments, decoders)
@@ -167,7 +167,7 @@ def _source_squares(moments, decoders):
 def to_principal_axes(moments, decoders, weights, alpha):
     """Return Decoders of meta vectors that are centered and rotated.
 
-    Their dimensions are uncorrelated, in descending order of variance.
+    The dimensions of these vectors are uncorrelated, in descending order of variance.
     """
     sums = meta_moments(moments, decoders, weights, alpha)[2]
     mean = sums[0, 1:] / sums[0, 0]
@@ -182,7 +182,7 @@ def to_principal_axes(moments, decoders, weights, alpha):
 
 
 def has_converged(curve, tol):
-    """Return whether the last steps each reduced the loss by a share below `tol`."""
+    """Return whether each of the last steps reduced the loss by a share below `tol`."""
     last = np.array(curve[-_PATIENCE - 1 :])
     if len(last) <= _PATIENCE:
         return False

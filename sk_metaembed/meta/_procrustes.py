@@ -1,7 +1,7 @@
 """ProcrustesMetaEmbedding: rotate sources into one space, impute, and average.
 
-The functions before the class learn the orthogonal maps from the cross-products of the
-sources, which are summed over the rows once.
+Functions learn the orthogonal maps from cross-products of the sources, which are summed
+over the rows only once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MIN_ENTRY = 1e-5
 def centered_rows(block, mean):
     """Return a block's centered unit vectors, rescaled to unit length, (n_rows, dim).
 
-    Zeros for unknown rows, and for vectors equal to the mean.
+    Unknown rows, and vectors equal to the mean, become zeros.
     """
     centered = np.empty((block.n_rows, block.dim), dtype=np.float32)
     for rows in chunks(block.n_rows):
@@ -108,7 +108,7 @@ def rotations_to_mean(products, dims, weights, *, max_iter, tol):
 def _initial_shape(products, weights, dims):
     """Return the products of the sources with their principal components.
 
-    These do not depend on the order of the sources.
+    The principal components do not depend on the order of the sources.
     """
     roots = np.sqrt(np.repeat(weights, dims))
     _, components = np.linalg.eigh(products * roots * roots[:, None])
@@ -142,7 +142,7 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     ----------
     impute_missing : bool, default=True
         Whether to impute a source's missing vector from neighbors of the word. If
-        False, a word is averaged over the sources that know it.
+        False, only the sources that know a word are averaged.
     n_neighbors : int, default=10
         Number of neighbors in each source that knows the word.
     weights : dict of str to float, sequence of float, or None, default=None
@@ -157,12 +157,12 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     Attributes
     ----------
     rotations_ : dict of str to ndarray of float32, shape (dim of the source, dim_)
-        Per source, a map with orthonormal rows.
+        Map of each source, by name, with orthonormal rows.
     means_ : dict of str to ndarray of float32, shape (dim of the source,)
-        Per source, the mean of its unit vectors.
+        Mean of each source's unit vectors, by name.
     n_shared_ : dict of str to int
-        Per source, number of rows of fit on which its rotation was learned: rows that
-        any other source knows too.
+        Number of rows of `fit` on which each source's rotation was learned: rows that
+        another source also knows.
     n_iter_ : int
         Number of iterations.
     weights_ : ndarray of shape (n_sources,)
@@ -185,32 +185,32 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     See Also
     --------
     AverageMetaEmbedding : Averages without rotation.
-    SourceImputer : Imputes missing words for any other meta-embedding.
+    SourceImputer : Imputes missing words for other meta-embeddings.
 
     Notes
     -----
-    Each source's vectors are scaled to unit length, centered and scaled again; call
-    them x_i(w). The vector of a word over the sources K(w) that know it or had it
-    imputed is::
+    Let x_i(w) be the vectors of source i, scaled to unit length, centered and scaled
+    again. With K(w) the sources that have a known or imputed vector of word w, the
+    meta-embedding is::
 
         m(w) = sum_{i in K(w)} k_i x_i(w) R_i / sum_{i in K(w)} k_i
 
     where R_i minimizes ``sum_w |x_i(w) R_i - g(w)|^2`` over the shared words; g(w) is
     the same mean over the sources that know w (generalized Procrustes), which is found
     iteratively. MetaVec instead rotates all sources onto one of them. Shorter vectors
-    are padded with zeros. The rotation of the mean itself is free: the first source of
-    the largest dimension keeps its axes. With fewer shared words than dimensions R_i is
-    not unique; a source that shares no word is only padded.
+    are padded with zeros. The rotation of the mean is arbitrary, so the first source of
+    the largest dimension keeps its axes. With fewer shared words than dimensions, R_i
+    is not unique. A source that shares no word is only padded.
 
-    A missing vector of source i is the mean of the vectors in i of the word's nearest
-    neighbors in j, weighted by their cosine, among the words of fit that both know,
-    averaged over the sources j that know the word and scaled to unit length. Words that
-    were not seen in fit are imputed in the same way, so with `impute_missing` the
-    fitted estimator stores the vectors of the words that at least two sources know: 4
-    bytes per number, 126 MB for 70,000 words and a total of 450 dimensions.
+    To impute a missing vector of source i, each source j that knows the word finds the
+    nearest neighbors among the words of `fit` that i and j share, and their vectors in
+    i are averaged, weighted by cosine. The mean over all j is scaled to unit length.
+    Words that were not seen in fit are imputed in the same way, so with
+    `impute_missing` the fitted estimator stores the vectors of the words that at least
+    two sources know: 4 bytes per number, 126 MB for 70,000 words and a total of 450
+    dimensions.
 
-    A word that no source knows has a zero vector, and so has a vector equal to the
-    mean.
+    Words that no source knows, and vectors equal to the mean, become zeros.
 
     References
     ----------

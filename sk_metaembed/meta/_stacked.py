@@ -71,19 +71,19 @@ class _BaseStacked(
     Parameters
     ----------
     estimator : estimator, default=None
-        The classifier or regressor of a source and of their concatenation; a clone is
-        fitted on the vectors without scaling. None is a linear model, a
-        LogisticRegression or a Ridge, whose scale and penalty are chosen out of fold
-        for each source. Models of tokens do not use it; without sources, a warning says
-        so.
+        The classifier or regressor for each source and for the concatenation; a clone
+        is fitted on unscaled vectors. None is a linear model, a LogisticRegression or a
+        Ridge, whose scale and penalty are chosen out of fold for each source. Models of
+        tokens do not use `estimator`, so without sources a warning is issued.
     models : list of (str, estimator) pairs, default=None
-        Further classifiers or regressors. One that reads texts receives the tokens,
-        such as a Pipeline that trains an encoder on y; others receive X, such as a
-        `DynamicMetaClassifier` of its sources. Each is fitted once per fold, and the
-        mean of their decision values counts. Parameters are ``name__parameter``.
+        Further classifiers or regressors. Models that read texts, such as a Pipeline
+        that trains an encoder on y, receive the tokens. Other models, such as a
+        `DynamicMetaClassifier`, receive X. Each model is fitted once per fold, and the
+        decision values of these fits are averaged. Parameters are set by
+        ``name__parameter``.
     concat : bool, default=True
         Whether to fit a model of the concatenated sources, "concat", if there are
-        several. It takes about as much time as the sources together.
+        several. This model takes about as much time as the models of all sources.
     tfidf : bool, default=True
         Whether to fit models of sparse features of the tokens, which need no source:
         "words", of words and pairs of adjacent words; "chars", of the characters of
@@ -92,33 +92,33 @@ class _BaseStacked(
         "positions", of tokens by their position.
     cv : int, cross-validation generator or an iterable, default=None
         Folds of the out-of-fold predictions. None means five folds, or three for
-        1,500 rows or more. An int is a number of folds, stratified by class; there are
-        fewer if there are fewer rows or groups, or if no class has so many rows. Equal
-        sequences and pairs that share a text, or `groups` if they are passed to `fit`,
-        are in one fold.
+        1,500 rows or more. An int is a number of folds, stratified by class. The number
+        is reduced if there are fewer rows or groups, or if every class has fewer rows.
+        Equal sequences and pairs that share a text, or `groups` if they are passed to
+        `fit`, are in one fold.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds unless `cv` is a generator or an iterable.
+        Determines the folds, unless `cv` is a generator or an iterable.
     n_jobs : int, default=None
-        Number of models fitted in parallel: those of sources and tokens in threads,
-        those of `models` in processes.
+        Number of models to fit in parallel: models of sources and tokens in threads,
+        `models` in processes.
 
     Attributes
     ----------
     weights_ : dict of str to float
         Weight of each model in the sum.
     scores_ : dict of str to float
-        Out-of-fold accuracy or coefficient of determination of each model alone. NaN if
-        no row could be held out.
+        Out-of-fold accuracy or coefficient of determination of each model, NaN if no
+        row could be held out.
     estimators_ : dict of str to estimator or list
-        The models of the sources, "concat" and those of the tokens, fitted on all rows;
-        and lists of the models of `models`, fitted without the rows of one fold each.
+        The models of the sources, the concatenation and the tokens, fitted on all rows.
+        Each of `models` has a list of models, each fitted without one fold.
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name. `predict` requires the same.
     """
 
     _named_estimators = "models"
     _parameter_constraints: dict = {
-        # A list gets an error that says where it belongs.
+        # A list raises an error that explains where to pass it.
         "estimator": [HasMethods(["fit"]), list, tuple, None],
         "models": [list, tuple, None],
         "concat": ["boolean"],
@@ -161,13 +161,13 @@ class _BaseStacked(
         Parameters
         ----------
         X : EmbeddedSequences, TokenSequences, or SequencePairs of one of them
-            Training data. A TokenSequences has no sources: only the models of tokens,
-            and `models`, are fitted.
+            Training data. A TokenSequences has no sources, so only the models of tokens
+            and `models` are fitted.
         y : array-like of shape (n_sequences,) or (n_sequences, n_columns)
             The target.
         sample_weight : array-like of shape (n_sequences,), default=None
-            Weight of each row in the models, weights and scores. A row of weight 0 is
-            treated as absent, except that a splitter passed as `cv` divides all rows.
+            Weight of each row in the models, their weights and the scores. Rows of
+            weight 0 are ignored, but a splitter passed as `cv` divides all rows.
         groups : array-like of shape (n_sequences,), default=None
             Rows of one group are in one fold, also in the folds of models whose `fit`
             takes groups. None groups equal sequences, and pairs that share a text.
@@ -190,8 +190,8 @@ class _BaseStacked(
     ) -> NDArray[np.float32]:
         """Fit the models, and return their out-of-fold predictions.
 
-        Differs from `fit` followed by `transform`, whose models have seen the rows.
-        Rows of weight 0 are predicted by the models of all other rows.
+        The result differs from `fit` followed by `transform`, whose models have seen
+        the rows. Rows of weight 0 are predicted by the models of all other rows.
 
         Parameters
         ----------
@@ -246,8 +246,8 @@ class _BaseStacked(
         Returns
         -------
         ndarray of str objects
-            With two classes, the second is named; with one column of numbers, the model
-            alone.
+            Two classes have one column, named after the second class. One column of
+            numbers is named after the model alone.
         """
         check_is_fitted(self)
         labels = self._target.column_labels
@@ -284,7 +284,7 @@ class _BaseStacked(
         self._reads_pairs, self.dims_in_ = rows.are_pairs, rows.dims
         copies = None
         if training.groups is None and isinstance(self.cv, Integral | None):
-            copies = equal_rows(X, warns=True)  # which stay in one fold
+            copies = equal_rows(X, warns=True)  # they stay in one fold
         training.divide(copies, self.random_state, "token sequence")
         members = self._members(rows)
         names = [member.name for member in members]
@@ -302,9 +302,9 @@ class _BaseStacked(
     def _members(self, rows):
         """Return the `Member` of each model of the stack."""
         views = ("row", "dimension") if self.estimator is None else ("given",)
-        # Only the concatenation counts by default, or the only source, or several
-        # sources without concatenation; without sources, all models do, those of the
-        # order of tokens half as much.
+        # The default weights are 1 for the concatenation, for the only source, or for
+        # several sources without concatenation. Without sources, all models have a
+        # default weight, the models of token order half of it.
         has_sources = len(self.dims_in_) > 0
         has_concat = self.concat and len(self.dims_in_) > 1
         source = self.estimator, views, float(not has_concat)
@@ -343,7 +343,7 @@ class _BaseStacked(
         return members
 
     def _check_models(self):
-        """Raise an error unless all models predict what the stack does."""
+        """Raise an error unless all models predict the stack's kind of target."""
         if isinstance(self.estimator, list | tuple):
             raise ValueError(
                 f"estimator is one model, which is fitted for each source; got "
@@ -364,7 +364,7 @@ class _BaseStacked(
             check_predictor(model, self._target_kind, f"model {name!r}")
 
     def _rows(self, X):
-        """Return the `StackRows` of X, which must be of the kind seen in fit."""
+        """Return the `StackRows` of X; raise an error for another kind than in fit."""
         if self._reads_pairs != isinstance(X, SequencePairs):
             kind = "SequencePairs" if self._reads_pairs else "single sequences"
             raise TypeError(f"The stack was fitted on {kind}, got {X!r}.")
@@ -406,8 +406,8 @@ class _BaseStacked(
     def combine(self, columns: ArrayLike) -> NDArray[np.float64]:
         """Return the weighted sum of the columns of `transform` or `fit_transform`.
 
-        For the columns of `fit_transform`, it is the out-of-fold prediction of the
-        stack.
+        For the columns of `fit_transform`, the sum is the stack's out-of-fold
+        prediction.
 
         Parameters
         ----------
@@ -437,8 +437,9 @@ class _BaseStacked(
     ) -> tuple[NDArray[np.float32], list[tuple[Block, NDArray[np.float64] | None]]]:
         """Return the vectors that the models read, and the weight of each token.
 
-        As `Pooling.pool_with_weights`, for `explain`. Only if all models read vectors
-        of sources: with ``tfidf=False`` and without `models` that read tokens.
+        This method serves `explain`, like `Pooling.pool_with_weights`. All models must
+        read vectors of sources: set ``tfidf=False``, and pass no `models` that read
+        tokens.
 
         Parameters
         ----------
@@ -448,8 +449,8 @@ class _BaseStacked(
         Returns
         -------
         pooled : ndarray of float32, shape (n_sequences, dim)
-            The vectors of each source, in each view that a model reads: scaled to
-            unit length, or not.
+            The vectors of each source, in each view that a model reads, scaled to unit
+            length or unscaled.
         parts : list of (Block, ndarray of shape (n_tokens,) or None)
             The block of each vector, and the weight of each token in it, which contains
             the scale.
@@ -476,7 +477,7 @@ class _BaseStacked(
         Parameters
         ----------
         pooled : ndarray of shape (n_rows, dim)
-            Such as the vectors of `pool_with_weights`, but any numbers.
+            Vectors such as those from `pool_with_weights`.
 
         Returns
         -------
@@ -516,8 +517,8 @@ class StackedMetaClassifier(TargetClassifierMixin, _BaseStacked):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes in y, of rows with a weight above 0; for an indicator matrix the
-        numbers of its columns.
+        The classes in rows with a weight above 0; for an indicator matrix, the column
+        numbers.
 
     Raises
     ------
@@ -530,8 +531,8 @@ class StackedMetaClassifier(TargetClassifierMixin, _BaseStacked):
 
     See Also
     --------
-    StackedMetaRegressor : The same for numbers.
-    make_text_pipeline : From texts to this model, in one line.
+    StackedMetaRegressor : Predicts numbers in the same way.
+    make_text_pipeline : Make a pipeline from texts to this model.
     ConcatMetaEmbedding : Concatenates the sources, for one model of all dimensions.
     DynamicMetaClassifier : A network that weights sources for each word.
     sklearn.ensemble.StackingClassifier : The same idea for estimators on one array.
@@ -554,22 +555,21 @@ class StackedMetaClassifier(TargetClassifierMixin, _BaseStacked):
     would learn this correlation. For a classifier without `decision_function`,
     :math:`f_s` is the logarithm of the probability, at least 1e-6, or the log odds of
     the second of two classes. Decision values of `estimator` and `models` need not be
-    log odds: before, they are multiplied by the factor c of at most 1 that minimizes
-    their own log loss plus :math:`\frac{3}{2} (c - 1)^2`, which is part of the weight.
+    log odds. They are first multiplied by a factor c of at most 1 that minimizes their
+    log loss plus :math:`\frac{3}{2} (c - 1)^2`. The weight includes c.
 
     By default, the rows of each source have unit length, and the concatenation consists
     of such rows. All dimensions then have one scale, so a source whose vectors differ
-    little has little weight. If there are at least as many rows as dimensions, the
-    vectors as they are, scaled to unit variance per dimension, are tried as well, and
-    used if their loss is smaller by more than two standard errors. The penalty is
-    ``C=10`` below 100 rows, where folds cannot distinguish penalties. From 100 rows on
-    it is chosen out of fold from 1, 10 and 100: the value nearest to 10 whose loss is
-    within one standard error of the smallest loss [3]_. If the first fold holds out 300
-    rows or more, it is chosen in this fold alone: from the smallest on, the last value
-    before the loss stops falling; a value is not fitted to the end if its loss is
-    larger by more than two standard errors before. For d dimensions of unit variance,
-    these values are divided by d. Standard errors are of the difference of two losses
-    by row.
+    little has little weight. If there are at least as many rows as dimensions, vectors
+    scaled to unit variance per dimension are tried as well, and are used if their loss
+    is smaller by more than two standard errors. The penalty is ``C=10`` below 100 rows,
+    where folds cannot distinguish penalties. From 100 rows on it is chosen out of fold
+    from 1, 10 and 100: the value nearest to 10 whose loss is within one standard error
+    of the smallest loss [3]_. If the first fold holds out 300 rows or more, it is
+    chosen in this fold alone: from the smallest on, the last value before the loss
+    stops falling. The fit of a value ends early if its loss becomes larger by more than
+    two standard errors. For d dimensions of unit variance, these values are divided by
+    d. Standard errors are of the difference of two losses by row.
 
     A class with at most 10 rows, and at most a tenth of the rows of the largest class,
     is rare if two other classes are not. Models are fitted on its rows too, but neither
@@ -709,7 +709,7 @@ class StackedMetaRegressor(TargetRegressorMixin, _BaseStacked):
 
     See Also
     --------
-    StackedMetaClassifier : The same for classes; its Notes give the reasons.
+    StackedMetaClassifier : The classifier, whose Notes give the reasons.
     DynamicMetaRegressor : A network that weights sources for each word.
 
     Notes

@@ -1,4 +1,4 @@
-"""The models of a stack: what they read, and their decision values out of fold."""
+"""Fit the models of a stack, and return their out-of-fold decision values."""
 
 from contextlib import nullcontext
 from typing import Any, NamedTuple
@@ -30,12 +30,12 @@ from ._ngram_features import (
 
 
 class View(NamedTuple):
-    """A view of the rows: what a model of a stack reads, and how it is fitted."""
+    """A view of the rows: the input of a model, and how the model is fitted."""
 
     reads: str  # "vectors" of a source or of all, "tokens", or "input": X itself
     features: type | None = None  # a transformer of tokens before the model
-    per_dimension: bool = False  # scales dimensions, of which there are fewer than rows
-    per_fold: bool = False  # the mean of one model per fold, not a model of all rows
+    per_dimension: bool = False  # scale dimensions, if there are fewer than rows
+    per_fold: bool = False  # average a model per fold instead of one of all rows
     of_order: bool = False  # features of the order of tokens
 
 
@@ -54,10 +54,10 @@ VIEWS = {
 
 
 class StackRows:
-    """The rows of an input of a stack, in each of the `VIEWS`.
+    """The input of a stack, in each of the `VIEWS`.
 
-    `dims` are the dimensions of the sources by name, of fit after it. Of pairs,
-    `sequences` are all first sides and then all second sides.
+    `dims` has the dimensions of the sources by name, as in fit. For pairs, `sequences`
+    has all first sides, followed by all second sides.
     """
 
     def __init__(self, X, dims=None):
@@ -77,7 +77,7 @@ class StackRows:
     def read(self, name, view):
         """Return the input of a model: X, its tokens, or vectors of the sources.
 
-        Vectors come from the source with the name of the model, or from all sources.
+        Vectors come from the source named like the model, or from all sources.
         """
         if VIEWS[view].reads == "input":
             return self.X
@@ -101,7 +101,7 @@ def vectors_of(vectors, name):
 
 
 def scale_vectors(values, view, of_pairs):
-    """Return sequence vectors, or features of pairs, as the model of a view reads."""
+    """Return sequence vectors, or features of pairs, scaled for a view."""
     if view == "row":
         values = normalize_rows(values)
     if not of_pairs:
@@ -137,7 +137,8 @@ def fit_models(members, rows, target, folds, sample_weight, n_jobs):
     """Return the `FittedMember` of each `Member`."""
     shared, fitted = (target, folds, sample_weight), {}
     with one_blas_thread():
-        # Products of matrices release the GIL, so that linear models need no copies.
+        # Matrix products release the GIL, so linear models run in threads without
+        # copies.
         for prefer, is_linear in (("threads", True), (None, False)):
             some = [each for each in members if (each.estimator is None) == is_linear]
             jobs = (
@@ -154,10 +155,10 @@ def fit_models(members, rows, target, folds, sample_weight, n_jobs):
 
 
 def _fit_member(member, inputs, target, folds, sample_weight):
-    """Return the `FittedMember` of a `Member`; errors of a user's estimator are named.
+    """Return the `FittedMember` of a `Member`; name the estimator in errors.
 
-    `inputs` are what it reads of the training rows, by view. Later views are used only
-    if they are clearly better.
+    `inputs` has the training rows as the model reads them, by view. Later views are
+    used only if they are clearly better.
     """
     shared = target, folds, sample_weight
     with (
@@ -203,7 +204,7 @@ def _fit_best_view(inputs, target, folds, sample_weight):
 
 
 def _explained_errors(estimator, view):
-    """Advise what to do if a model of `models` takes str instead of tokens."""
+    """Add advice to errors of models that read str instead of tokens."""
     if VIEWS[view].reads != "tokens":
         return nullcontext()
     what = f"{type(flat_steps(estimator)[0]).__name__} in `models`"
@@ -215,7 +216,7 @@ def _explained_errors(estimator, view):
 
 
 def _fit_given(estimator, X, target, folds, sample_weight):
-    """Return a clone of `estimator` for a source, and decision values out of fold."""
+    """Return a fitted clone of `estimator`, and out-of-fold decision values."""
     X = X.astype(np.float64)  # in float32, solvers stop early and warn
     estimator = per_column(estimator, target)
     every, decisions = np.arange(len(X)), np.zeros(target.columns.shape)
@@ -228,9 +229,9 @@ def _fit_given(estimator, X, target, folds, sample_weight):
 
 
 def without_noise(X):
-    """Return vectors, (n_rows, dim), where dimensions of rounding noise are constant.
+    """Return vectors, (n_rows, dim), with dimensions of rounding noise made constant.
 
-    Scaled to unit variance, they would dominate the rows that differ in them.
+    Scaled to unit variance, these dimensions would dominate.
     """
     mean, std = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
     noise = vary_by_rounding(mean, std)

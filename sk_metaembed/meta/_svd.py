@@ -1,4 +1,4 @@
-"""SVDMetaEmbedding: the leading directions of the concatenated sources."""
+"""SVDMetaEmbedding: keep the leading directions of the concatenated sources."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _MIN_SCALE = 1e-36  # quotients by smaller values overflow float32
 class SVDMetaEmbedding(BaseMetaEmbedding):
     """Concatenate the sources and keep the leading directions (SVD).
 
-    Much smaller than the concatenation and, with `whiten`, better at word similarity:
-    the few directions that most vectors share, which hardly distinguish words, then
-    have the same weight as the others.
+    The result is much smaller than the concatenation and, with `whiten`, better at word
+    similarity: the few directions that most vectors share hardly distinguish words, and
+    get the same weight as the others.
 
     Parameters
     ----------
@@ -53,10 +53,10 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
     singular_values_ : ndarray of float64, shape (n_components_,)
         Singular values of the kept directions, in decreasing order.
     n_components_ : int
-        Number of directions kept, at most the rank. If all vectors are zero, there is
-        one direction of zeros.
+        Number of directions, at most the rank. If all vectors are zero, there is one
+        direction of zeros.
     n_learning_rows_ : int
-        Number of rows known to every source, on which the directions were learned.
+        Number of rows on which the directions were learned, known to every source.
     weights_ : ndarray of shape (n_sources,)
         The factors used.
     maps_ : dict of str to tuple (mean, matrix)
@@ -71,13 +71,13 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
     Raises
     ------
     ValueError
-        If every weight is 0, a source knows no word, or fewer than two rows are known
-        to all sources.
+        If every weight is 0, if a source knows no word, or if fewer than two rows are
+        known to all sources.
 
     See Also
     --------
-    ConcatMetaEmbedding : All directions, unchanged.
-    GCCAMetaEmbedding : The directions that the sources agree on.
+    ConcatMetaEmbedding : Keeps all directions.
+    GCCAMetaEmbedding : Finds directions on which the sources agree.
 
     Notes
     -----
@@ -189,11 +189,11 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
 def exact_svd(parts, n_rows, dim, n_components):
     """Return singular values and right singular vectors of a matrix.
 
-    The matrix, (n_rows, dim), is given in parts, cut between rows. Values are in
-    decreasing order, (n_components,), vectors are rows, (n_components, dim). A tall
-    matrix is decomposed by its Gram matrix in float64. This changes a singular value s
-    by about ``dim eps64 / 2 (s_max / s)`` s_max, which for every s that is kept is less
-    than the effect of rounding the vectors to float32, eps32 s_max.
+    The matrix, (n_rows, dim), is passed in parts of rows. Values are in decreasing
+    order, (n_components,), and vectors are rows, (n_components, dim). A tall matrix is
+    decomposed by its Gram matrix in float64. This changes a singular value s by about
+    ``dim eps64 / 2 (s_max / s)`` s_max, which for every s that is kept is less than the
+    effect of rounding the vectors to float32, eps32 s_max.
     """
     if n_rows < dim:
         whole = np.concatenate(list(parts)).astype(np.float64)
