@@ -27,7 +27,7 @@ _USUAL_TASKS = ("query", "document")
 class EncoderSettings(NamedTuple):
     """Settings of a sentence encoder outside of its modules."""
 
-    prompts: dict = {}  # texts by name
+    prompts: dict = {}  # text of each prompt, by name
     default_prompt: str | None = None  # name of a prompt
     truncate_dim: int | None = None
     model_type: str = "SentenceTransformer"  # class of sentence-transformers

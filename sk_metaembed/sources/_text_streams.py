@@ -19,7 +19,7 @@ def is_stream(X):
 
 
 def text_files(path):
-    """Return a plain text file as a list, or those in a folder."""
+    """Return a list of the text files in a folder, or of one given file."""
     path = path.expanduser()
     if path.is_dir():
         files = sorted(p for p in path.rglob("*.txt") if p.is_file())

@@ -170,7 +170,7 @@ class EmbeddingUnion(NamedEstimatorsMixin, BaseEmbedding):
     """
 
     _named_estimators = "sources"
-    _preprocessings: dict = {}  # each source has its own
+    _preprocessings: dict = {}  # the sources preprocess their vectors
     _parameter_constraints: dict = {
         "sources": [list],
         "active": [str, list, tuple, np.ndarray, None],

@@ -209,7 +209,7 @@ def _integers_of_map(data):
 
 
 def _words(path, keys):
-    """Return packed words, and for each key the index of its word, -1 without one."""
+    """Return packed words, and the index of each key's word (-1 if there is none)."""
     strings = _json(path, list)
     symbols = {
         first + i: name

@@ -398,7 +398,7 @@ def read_floret(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
 
 
 def _floret_rows(stream, n_rows, dim):
-    """Yield the rows in chunks; raise ValueError unless they are numbered."""
+    """Yield rows in chunks; raise ValueError unless their names are row numbers."""
     number = 0
     for lines in _line_blocks(stream):
         rows = []

@@ -260,7 +260,7 @@ class MatrixFile:
         self.n_rows += len(rows)
 
     def select(self, rows):
-        """Keep only the given rows, in ascending order, moved up within the file."""
+        """Keep only the given rows, in ascending order; move them up in the file."""
         self._file.flush()
         shape = (self.n_rows, self.dim)
         matrix = np.memmap(self.path, self.dtype, "r+", self.data_start, shape)

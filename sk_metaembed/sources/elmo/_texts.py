@@ -56,7 +56,7 @@ def texts_with_words(tokens, split):
 
 
 def mean_of_words(values, sentence, spans):
-    """Return each token's mean of overlapping words, and which tokens have words.
+    """Return the mean of the words that overlap each token, and which tokens have any.
 
     `values` (n_words, dim) and `spans` (n_words, 2) belong to the words.
     """

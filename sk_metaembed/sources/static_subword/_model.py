@@ -180,7 +180,7 @@ class StaticModel(Handle, keep=2):
         """Return the vectors of texts as the model's library encodes them.
 
         `max_length` is a number of subwords, None for all, or "model" for its own.
-        Warns about longer texts, once per process.
+        Warns about longer texts once per process.
         """
         is_model2vec = self._paths.library == "model2vec"
         cuts_left = self.tokenizer.cuts_left and not is_model2vec

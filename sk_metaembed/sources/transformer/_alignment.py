@@ -57,7 +57,7 @@ NO_SUBWORDS = Subwords(
 
 
 def split_texts(tokenizer, texts):
-    """Return the `Subwords` of texts; its spans are zeros for a slow tokenizer."""
+    """Return the `Subwords` of texts; a slow tokenizer returns spans of zeros."""
     if not texts:
         return NO_SUBWORDS._replace(offsets=NO_SUBWORDS.offsets[:1])
     fast = {"return_offsets_mapping": True} if tokenizer.is_fast else {}
@@ -425,7 +425,7 @@ def encodable(text):
 def are_readable(ids, offsets, tokenizer):
     """Return whether each word, with subwords at `offsets`, has a known subword."""
     unknown = tokenizer.unk_token_id
-    # SentencePiece splits off the mark of a space before an unknown word.
+    # SentencePiece separates the space mark from an unknown word after it.
     nothing = [unknown, *tokenizer.convert_tokens_to_ids(["\u2581", "\u0120"])]
     nothing = [id_ for id_ in nothing if id_ is not None]
     has_unknown = np.diff(offsets_of(ids == unknown)[offsets]) > 0

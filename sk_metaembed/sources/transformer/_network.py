@@ -132,7 +132,7 @@ class Network:
         return self.states(np.concatenate(rows), lengths, None)
 
     def trial_row(self, n_subwords=14):
-        """Return ids of subwords to try the network with, an array without padding."""
+        """Return ids of subwords for a trial run of the network, without padding."""
         n_ids = self.n_ids or 20
         row = [i % n_ids for i in range(1, n_subwords + 1) if i != self._pad]
         return np.array(row)[: self._limit]

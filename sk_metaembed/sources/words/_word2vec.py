@@ -117,7 +117,7 @@ def _warn_of_tokens(path, lines):
 
 
 def _is_word(token, words):
-    """Return whether words are a token without punctuation and capitals."""
+    """Return whether words are one token without punctuation and capitals."""
     letters = token.strip(_PUNCTUATION)
     return words == re.split("['\u2019]", letters.lower()) and not letters.isupper()
 

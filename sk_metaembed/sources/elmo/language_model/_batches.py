@@ -111,7 +111,7 @@ class _WordTable:
         words = [self._words[code] for code in distinct[len(marks) :]]
         count_truncated("ElmoLanguageModel", words, self._max_characters, _REMEDY)
         word_ids, word_lengths = character_ids(words, self._max_characters)
-        targets = np.array([*self._targets, NO_TARGET])[next_codes]  # -1: NO_TARGET
+        targets = np.array([*self._targets, NO_TARGET])[next_codes]  # -1 is the last
         return Batch(
             send(positions.reshape(inputs.shape), device),
             send(targets, device),
