@@ -81,8 +81,9 @@ class Block(Immutable):
     name: str
     level: Level
     known: NDArray[np.bool_]
-    # A table, and for each row of `values` its row there (-1 for zeros), or None if the
-    # table is `values`. Steps can compute once per row of a table that blocks share.
+    # A table and the index in the table of each row of `values` (-1 for zeros), or None
+    # if the table is `values`. Steps can compute once per row of a table that blocks
+    # share.
     _table_rows: tuple[NDArray[Any], NDArray[Any] | None]
 
     __slots__ = ("_table_rows", "known", "level", "name")
@@ -104,7 +105,7 @@ class Block(Immutable):
         _check_shapes(name, floats, level, mask)
         unknown = np.flatnonzero(~mask)
         if any(floats[unknown[part]].any() for part in chunks(len(unknown))):
-            floats = np.array(floats)  # only here: most values are zeros already
+            floats = np.array(floats)  # rarely needed
             floats[unknown] = 0
         bad = infinite_rows(floats)
         if len(bad):
@@ -118,7 +119,7 @@ class Block(Immutable):
 
     @classmethod
     def _of_table(cls, name, table, level, known, rows=None):
-        """Build from checked arrays: a table of values, or `rows` of it.
+        """Build a block from checked arrays: a table of values, or `rows` of the table.
 
         Rows of a table are gathered when `values` is read. Row -1 is unknown, zeros.
         """
@@ -145,7 +146,7 @@ class Block(Immutable):
         values, rows = self._table_rows
         if rows is not None:
             values = read_only(_gathered(values, rows))
-            # One assignment, so that another thread sees both or neither.
+            # One assignment, so that other threads see both values change together.
             self._assign(_table_rows=(values, None))
         return values
 
@@ -274,5 +275,5 @@ def _check_shapes(name, values, level, known):
         )
 
 
-# A constructor for arrays that are checked and that the caller will not use again.
+# Builds a block from checked arrays that the caller will not use again.
 block_of_table = Block._of_table

@@ -41,7 +41,7 @@ _SPECIAL = {
 
 # States of the default rule.
 _GAP, _IN_WORD, _IN_SYMBOL, _JOINED, _HALF_FLAG = range(5)
-# The state after a character that begins something new, by class.
+# The state after the first character of a token or gap, by class.
 _FRESH = [_GAP, _IN_WORD, _IN_SYMBOL, _GAP, _GAP, _IN_SYMBOL, _HALF_FLAG, _IN_SYMBOL]
 
 
@@ -53,8 +53,8 @@ class Rule(NamedTuple):
     # The state after a character, plus BOUNDARY if a token or gap begins at it, uint8
     # (n_states, n_classes). State 0 is the gap between tokens.
     steps: np.ndarray
-    emits: np.ndarray  # whether a span that ends in a state is a token, (n_states,)
-    min_length: int  # shorter tokens, in characters, are left out
+    emits: np.ndarray  # whether a span is a token, by its last state, (n_states,)
+    min_length: int  # the least number of characters of a token
     separator: int  # an ASCII character that no token contains
     # Role of each ASCII character, uint8 (128,): 0 outside of tokens, 1 part of a run
     # that is a token, 2 a token by itself.
@@ -62,7 +62,7 @@ class Rule(NamedTuple):
 
 
 def word_class(character):
-    """Return the class of a character in the default rule."""
+    """Return the class of a character under the default rule."""
     special = _SPECIAL.get(ord(character))
     if special is not None:
         return special
@@ -75,7 +75,7 @@ ASCII_WORDS = re.compile(r"\w+", re.ASCII), re.compile(r"\w+|[!-~]", re.ASCII)
 
 @lru_cache(maxsize=2)
 def word_rule(punctuation):
-    """Return the `Rule` of Unicode words, with or without the other visible signs."""
+    """Return the `Rule` for Unicode words, with or without punctuation."""
     steps = np.array([_FRESH] * 5, dtype=np.uint8) | BOUNDARY
     steps[_GAP, [OUTSIDE, SELECTOR, JOINER]] = _GAP
     steps[_IN_WORD, [WORD, MARK, SELECTOR, JOINER]] = _IN_WORD
@@ -100,10 +100,10 @@ _RUN = re.compile(
 
 
 def run_rule(pattern):
-    r"""Return the `Rule` of a regular expression for runs of one class of characters.
+    r"""Return the `Rule` for a regular expression that matches runs of one class.
 
-    Such as ``\S+``, ``\w{2,}``, ``[^,;]+``, ``(?u)\b\w\w+\b``. None for any other
-    expression.
+    The classes are sets of characters, as in ``\S+``, ``\w{2,}``, ``[^,;]+``,
+    ``(?u)\b\w\w+\b``. Return None for any other expression.
     """
     match = _RUN.fullmatch(pattern)
     if match is None:

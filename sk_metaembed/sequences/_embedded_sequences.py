@@ -131,7 +131,7 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
 
     @property
     def index(self) -> pd.Index | None:
-        """Labels of the rows, the same as of `tokens`, or None."""
+        """Labels of the rows, which are those of `tokens`, or None."""
         return self.tokens.index
 
     @property
@@ -151,7 +151,7 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
         return max(levels, key=LEVELS.index)
 
     def block(self, name: str) -> Block:
-        """Return the block of a name.
+        """Return the block with a given name.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
         return type(self)(self.tokens, blocks)
 
     def broadcast(self, block: Block, level: Level) -> Block:
-        """Return a block at a finer level, each row repeated where it belongs.
+        """Return a block at a finer level, with repeated rows.
 
         The vector of a word is repeated for each of its occurrences, the vector of a
         sequence for each of its tokens. This takes memory for all tokens.
@@ -251,7 +251,7 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
         return self._select_tokens(self.tokens[rows], positions, rows)
 
     def _select_tokens(self, tokens, positions, rows):
-        """Return `tokens` with the vectors at some positions (of tokens) and rows."""
+        """Return `tokens` with the vectors of some token positions and some rows."""
         index = {"token": positions, "sequence": rows}
         blocks = [
             b if b.level == "type" else b.take(index[b.level]) for b in self.blocks

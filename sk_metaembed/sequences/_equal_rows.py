@@ -1,4 +1,4 @@
-"""Rows that are held out together: a model that has seen one knows the others."""
+"""Groups of equal or linked rows, which must be held out together."""
 
 import warnings
 from itertools import pairwise
@@ -8,22 +8,21 @@ import numpy as np
 from .._core._errors import plural
 from ._sequence_pairs import SequencePairs, tokens_of
 
-_MOST_LINKED = 0.1  # of all pairs, by texts that they share
-_MANY_SHARED = 0.2  # of all pairs
+_MOST_LINKED = 0.1  # the largest share of the pairs that texts may link
+_MANY_SHARED = 0.2  # a larger share of pairs with shared texts gives a warning
 # Equal rows of a table are copies if there are this many times as many as independent
 # columns would have.
 _NOT_BY_CHANCE = 10
-_DISAGREEMENT = 0.1  # of copies; share of the variance of the targets
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, of hashes
+_DISAGREEMENT = 0.1  # between targets of copies, relative to their variance
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # an odd factor of hashes
 
 
 def equal_rows(X, *, warns=False):
-    """Return the number of an equal row of each row, or None if all rows differ.
+    """Return a group number per row, shared by equal rows; None if all rows differ.
 
-    An empty sequence is equal to no other, because their vectors may still differ.
-    Pairs that share a text belong together, too: a model that has seen one of them
-    knows the text of the other. With `warns`, a warning is issued if most pairs are
-    linked.
+    Empty sequences do not count as equal, because their vectors may still differ. Pairs
+    that share a text belong together, too: a model that has seen one of them knows the
+    text of the other. With `warns`, a warning is issued if most pairs are linked.
     """
     is_pairs = isinstance(X, SequencePairs)
     tokens = tokens_of(X.sequences if is_pairs else X)
@@ -44,8 +43,8 @@ def equal_rows(X, *, warns=False):
 def _warn_of_shared_texts(pairs, groups):
     """Warn if many pairs share a text with pairs of other groups.
 
-    Texts of a tenth of the pairs, such as the names of all classes, do not count: they
-    are known in new pairs, too.
+    Texts that are in a tenth of the pairs, such as names of classes, do not count,
+    because new pairs have the same texts.
     """
     ends, size = np.concatenate(pairs), 2 * len(groups)
     n_pairs = np.bincount(ends, minlength=size)
@@ -57,7 +56,7 @@ def _warn_of_shared_texts(pairs, groups):
         warnings.warn(
             f"{np.count_nonzero(is_shared):,} of {plural(len(groups), 'pair')} share a "
             "text with pairs in other folds: texts link more than a tenth of all. "
-            "Weights and scores_ are for new pairs of known texts. If new pairs have "
+            "Weights and scores_ apply to new pairs of known texts. If new pairs have "
             "new texts, pass groups to fit, such as the first text of each pair.",
             UserWarning,
             stacklevel=4,
@@ -74,7 +73,7 @@ def linked_pairs(first, second):
     keys = texts[0] * (texts.max(initial=0) + 1) + texts[1]
     _, distinct, pairs = np.unique(keys, return_index=True, return_inverse=True)
     ends = np.unique(texts[:, distinct].ravel(), return_inverse=True)[1]
-    members = np.argsort(ends, kind="stable")  # of each text, one after the other
+    members = np.argsort(ends, kind="stable")  # the members of each text, text by text
     stops = np.cumsum(np.bincount(ends))
     members = (members % len(distinct)).tolist()
     n_rows = np.bincount(ends, np.tile(np.bincount(pairs), 2))
@@ -102,14 +101,14 @@ def linked_pairs(first, second):
 def find_copies(columns, targets):
     """Return the first row that each row is a copy of; None if there are no copies.
 
-    Equal rows are copies, unless a table of few columns with few values has as many
-    equal rows by chance, or their targets differ. New rows then repeat training rows,
+    Equal rows are not copies if a table with few distinct values has as many of them by
+    chance, or if their targets differ. In these cases new rows repeat training rows,
     too. `columns` are floats or integers (n_rows,), `targets` float64 (n_rows,
     n_targets).
     """
     hashes = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
-        if column.dtype.kind == "f":  # equal numbers, -0.0 and NaN, can differ in bits
+        if column.dtype.kind == "f":  # equal numbers can differ in bits: 0.0, NaN
             nan = column.dtype.type(np.nan)
             column = np.where(np.isnan(column), nan, column + 0)
         hashes = (hashes ^ column.view(f"u{column.itemsize}")) * _FACTOR

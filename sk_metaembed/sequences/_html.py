@@ -20,7 +20,7 @@ border-radius:3px;padding:0 4px;margin:1px;max-width:100%;overflow-wrap:anywhere
 
 
 def display_word(word):
-    r"""Return a word for display: invisible characters as Python writes them.
+    r"""Return a word for display, with invisible characters escaped as by `repr`.
 
     >>> display_word("word"), display_word("\n"), display_word("ab" * 30)
     ('word', "'\\n'", 'abababababababababababababababababababa…')
@@ -32,19 +32,19 @@ def display_word(word):
 
 
 def tokens_html(tokens):
-    """Return the counts and the first rows of a TokenSequences."""
+    """Return the counts and the first rows of a TokenSequences as HTML."""
     return _page(tokens, _preview(tokens))
 
 
 def embedded_html(embedded):
-    """Return the counts, the blocks and the first rows of an EmbeddedSequences."""
+    """Return the counts, blocks and first rows of an EmbeddedSequences as HTML."""
     head = ("block", "level", "rows", "dim", "dtype", "known")
     rows = [_block_row(block) for block in embedded.blocks]
     return _page(embedded, _table("Blocks", head, rows), _preview(embedded.tokens))
 
 
 def pairs_html(pairs):
-    """Return the summary and the first rows of a SequencePairs."""
+    """Return the summary and the first rows of a SequencePairs as HTML."""
     shown = pairs[:_PREVIEW_ROWS].sequences
     words = [_chips(row) for row in getattr(shown, "tokens", shown)]
     n = len(words) // 2
@@ -83,7 +83,7 @@ def _escaped(value):
 
 
 def _table(caption, head, rows):
-    """Return a table; the cells of rows are HTML already."""
+    """Return an HTML table; the cells of `rows` must be HTML already."""
     top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
     body = "".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in rows)
     return (

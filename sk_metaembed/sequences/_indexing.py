@@ -1,4 +1,4 @@
-"""Rows: indexing of containers with a row per sequence."""
+"""Rows: indexing of containers with one row per sequence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Row = TypeVar("_Row")
 
 
 class Rows(Immutable, Generic[_Row]):
-    """Base of containers with a row per sequence.
+    """Base class of containers with one row per sequence.
 
     Subclasses have ``_row(i)``, and ``_take(rows)`` for an array of row numbers.
     """

@@ -29,8 +29,8 @@ from ._validation import holds_numbers
 def check_embedded(X, dims=None):
     """Return X if it is an EmbeddedSequences, or raise a TypeError with a remedy.
 
-    `dims` are the names and dimensions of the blocks of fit. A ValueError is raised
-    unless the blocks of X have the same.
+    `dims` are the dimensions of the blocks in fit, by name. A ValueError is raised if
+    the blocks of X have other names or dimensions.
     """
     if isinstance(X, EmbeddedSequences):
         received = block_dims(X)
@@ -68,8 +68,9 @@ def block_dims(embedded):
 def dimension_names(dims):
     """Return a distinct name for each dimension of blocks, object (sum of dims,).
 
-    A number follows the name of a block; after a digit or an underscore with an
-    underscore between, as "layer1" and "layer11" would share names otherwise.
+    A name is the name of the block and a number. If the former ends in a digit or an
+    underscore, an underscore separates them: "layer1" and "layer11" would otherwise
+    share names.
     """
     stems = {b: f"{b}_" if re.search(r"[\d_]\Z", b) else b for b in dims}
     names = [f"{stems[block]}{i}" for block, dim in dims.items() for i in range(dim)]
@@ -131,7 +132,8 @@ class SequencesInputMixin(NamedErrorsMixin):
 def explained_token_errors(step, what, remedy):
     """Name a remedy if a step of another library fails on a TokenSequences.
 
-    If the step, or the first one of a Pipeline, does take it, the error is unchanged.
+    If the step, or the first step of a Pipeline, accepts a TokenSequences, the error is
+    unchanged.
     """
     try:
         yield
@@ -283,8 +285,8 @@ class TaggerMixin:
     ) -> float:
         """Return the accuracy of the tags, averaged over tokens.
 
-        Most tokens are outside of any entity, so it is high even if no entity is found:
-        use ``scoring=make_scorer(span_f1_score)`` in a search.
+        Most tokens are outside of any entity, so the accuracy is high even if no entity
+        is found: use ``scoring=make_scorer(span_f1_score)`` in a search.
 
         Parameters
         ----------

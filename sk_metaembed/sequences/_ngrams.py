@@ -1,4 +1,4 @@
-"""Features of words, n-grams and positions, from token codes rather than strings."""
+"""Features of words, n-grams and positions, computed from token codes."""
 
 from itertools import islice, pairwise, product
 from typing import NamedTuple
@@ -11,24 +11,24 @@ from ._split import look_up, prepare_texts
 from ._text_spans import locate_words
 from ._token_sequences import TokenSequences
 
-_MAX_POSITIONS = 1000  # from each end of a sequence
+_MAX_POSITIONS = 1000  # counted from each end of a sequence
 # Width and shift. Wide windows, which overlap, read tokens whose position varies.
 _WINDOWS = (1, 0), (4, 0), (4, 2), (16, 0), (16, 8)
-_BLOCK = 1 << 19  # tokens, which bound the memory for intermediate results
+_BLOCK = 1 << 19  # tokens per block; bounds the memory for intermediate results
 _PER_NUMBER = 4  # entries of a table per number that is looked up
-_MOST_PAIRS = 1 << 62  # of a key and a row, which int64 numbers
-_PER_KEY = 16  # numbers per key that last bits distinguish
+_MOST_PAIRS = 1 << 62  # pairs of a key and a row that int64 can number
+_PER_KEY = 16  # distinct values of the last bits per key
 
 
 class Ngrams(NamedTuple):
-    """The n-grams of the training data that are counted, length by length.
+    """The n-grams of the training data that become features, by length.
 
-    `words` numbers the words from 0. `keys` are sorted, for lengths 2, 3, ... and then
-    for each of `gaps`: a key is the number of the n-gram's beginning, among those that
-    are one shorter, times ``len(words)`` plus the number of its last word. The place of
-    a key is the number of its n-gram. `idf` has an entry per feature, float32: the
-    n-grams of each length from `min_length` on, and the pairs of words at each of the
-    distances `gaps`.
+    `words` maps words to numbers from 0. `keys` holds sorted keys for each of the
+    lengths 2, 3, ... and then for each of `gaps`. A key is the number of the n-gram
+    without its last word, times ``len(words)``, plus the number of the last word. The
+    index of a key is the number of its n-gram. `idf` has an entry per feature, float32:
+    the n-grams of each length from `min_length` on, and the pairs of words at each of
+    the distances `gaps`.
     """
 
     words: dict
@@ -39,11 +39,11 @@ class Ngrams(NamedTuple):
 
 
 class Positions(NamedTuple):
-    """The tokens by position, in the training data, that are counted.
+    """The pairs of a position and a word, in the training data, that become features.
 
-    `words` numbers the words from 0. A key is the number of a window of positions times
-    ``len(words)`` plus the number of the word, and `keys` are sorted. `from_end` says
-    whether positions are counted from the end too.
+    `words` maps words to numbers from 0. A key is the number of a window of positions
+    times ``len(words)`` plus the number of the word, and `keys` are sorted. `from_end`
+    says whether positions are counted from the end too.
     """
 
     words: dict
@@ -52,10 +52,10 @@ class Positions(NamedTuple):
 
 
 def folds_case(tokens):
-    """Return whether the tokens are words of texts, whose case n-grams ignore.
+    """Return whether n-grams ignore case, because the tokens are words of texts.
 
-    The case of token lists, and of tokens that a pattern or function of the user finds
-    in texts, has a meaning of its own: atoms of molecules, events, items.
+    Case has a meaning in token lists, and in tokens that a user's pattern or function
+    finds in texts, such as atoms of molecules or events.
     """
     return getattr(tokens._row_info.locate, "func", None) is locate_words
 
@@ -66,14 +66,14 @@ def without_case(tokens):
 
 
 def word_counts(tokens):
-    """Return the words of each sequence, CSR (n_sequences, n_types), 1 per token."""
+    """Return a 1 for each token, CSR (n_sequences, n_types), with repeated entries."""
     ones = np.ones(tokens.n_tokens, dtype=np.float32)
     shape = len(tokens), tokens.n_types
     return csr_matrix((ones, tokens.codes, tokens.offsets), shape=shape)
 
 
 def distinct_word_counts(tokens):
-    """Return the words of each sequence, CSR (n_sequences, n_types), one per type."""
+    """Return the counts of words in each sequence, CSR (n_sequences, n_types)."""
     counts = csr_array(word_counts(tokens), copy=True)  # the codes are read-only
     counts.sum_duplicates()
     return counts
@@ -148,8 +148,8 @@ def ngram_counts(tokens, ngrams):
 def characters_of(words):
     """Return the characters of words, with a space before and after each.
 
-    A TokenSequences with a row per part of a word between white space, and the number
-    of each row's word.
+    Words are split at white space. Return a TokenSequences with one row per part, and
+    the number of each row's word.
     """
     parts = [word.split() for word in words]
     padded = [f" {part} " for each in parts for part in each]
@@ -165,7 +165,7 @@ def characters_of(words):
 
 
 def learn_positions(tokens, max_features):
-    """Return the most frequent `Positions` of a TokenSequences, without empty ones."""
+    """Return the most frequent `Positions` of a TokenSequences."""
     used = np.flatnonzero(tokens.type_counts())
     words = dict(zip(tokens.types[used].tolist(), range(len(used)), strict=True))
     from_end = len(np.unique(tokens.lengths[tokens.lengths > 0])) > 1
@@ -176,9 +176,9 @@ def learn_positions(tokens, max_features):
 
 
 def position_weights(tokens, positions):
-    """Return the known tokens by their position, CSR float32 (n_sequences, n_features).
+    """Return weights of tokens by position, CSR float32 (n_sequences, n_features).
 
-    Weighted as by `ngram_weights`, without inverse document frequencies.
+    The weights are those of `ngram_weights`, without inverse document frequencies.
     """
     rows, keys = _cells(tokens, positions.words, positions.from_end)
     columns = _places(positions.keys, keys)
@@ -191,8 +191,8 @@ def position_weights(tokens, positions):
 def ngram_numbers(tokens, ngrams, words=None):
     """Yield the number of the n-gram that starts at each token, -1 if it is unknown.
 
-    One array of shape (n_tokens,) per length, from 1, and then per gap. `words` are the
-    numbers of the types, if they are known.
+    Yields one array of shape (n_tokens,) per length, from 1 on, and then one per gap.
+    `words` are the numbers of the types; None looks them up.
     """
     if words is None:
         words = look_up(tokens.types, ngrams.words, -1)
@@ -213,7 +213,7 @@ def ngram_numbers(tokens, ngrams, words=None):
 
 
 def _cells(tokens, words, from_end):
-    """Return sequence and key of each known token in each of its `Positions`."""
+    """Return the sequence and the key of each known token for all `Positions`."""
     numbers = look_up(tokens.types, words, -1)[tokens.codes]
     rows = tokens.segment_ids()
     from_start = np.arange(tokens.n_tokens) - tokens.offsets[rows]
@@ -250,8 +250,8 @@ def _pairs(beginnings, numbers, rows, distance, sizes):
 
     `beginnings` has the number of the n-gram without its last word that starts at each
     token, and `numbers` the number of the word there; both are -1 if it is unknown.
-    `sizes` are the numbers of beginnings and of words. The last word is at a distance
-    from the start.
+    `sizes` are the numbers of beginnings and of words. The last word is `distance`
+    tokens after the start.
     """
     first, second = beginnings[:-distance], numbers[distance:]
     are_known = (first >= 0) & (second >= 0) & (rows[:-distance] == rows[distance:])
@@ -264,10 +264,10 @@ def _pairs(beginnings, numbers, rows, distance, sizes):
 
 
 def _most_frequent(keys, rows, n, min_count):
-    """Return up to n sorted keys that occur in the most rows, and in how many.
+    """Return the n keys that occur in the most rows, sorted, and their numbers of rows.
 
-    `rows` ascend. None is all of them. Keys with fewer than `min_count` occurrences are
-    left out.
+    `rows` must ascend. With None as n, all keys are returned. Keys with fewer than
+    `min_count` occurrences are left out.
     """
     n_rows = int(rows[-1]) + 1 if len(rows) else 1
     distinct = None
@@ -286,7 +286,7 @@ def _most_frequent(keys, rows, n, min_count):
 
 
 def _places(keys, searched):
-    """Return the place of each searched number in sorted keys, -1 if it is missing."""
+    """Return the index of each searched number in sorted keys, -1 if it is missing."""
     if not len(keys):
         return np.full(len(searched), -1, dtype=np.int32)
     if max(keys[-1], searched.max(initial=0)) <= _PER_NUMBER * len(searched):

@@ -44,7 +44,7 @@ def kind(value):
 
 
 def row_error(row, where, expected, *, part="row", reader="Tokenizer"):
-    """Return the TypeError of a row; `reader` is a step that accepts missing ones."""
+    """Return the TypeError for a row; `reader` is a step that accepts missing rows."""
     shown = short_repr(row)
     shown = f" ({shown})" if is_missing(row) else f": {shown}"
     return TypeError(

@@ -125,12 +125,12 @@ class SequencePairs(Rows[tuple[Any, Any]]):
 
     @property
     def first(self) -> TokenSequences | EmbeddedSequences:
-        """The first sides, over the types of both."""
+        """The first sides, over the types of both sides."""
         return self.sequences[: len(self)]
 
     @property
     def second(self) -> TokenSequences | EmbeddedSequences:
-        """The second sides, over the types of both."""
+        """The second sides, over the types of both sides."""
         return self.sequences[len(self) :]
 
     def _row(self, i):
@@ -203,7 +203,7 @@ def read_pairs(X, *, texts=True, missing="raise"):
 
 
 def tokens_of(sequences):
-    """Return the tokens of either container."""
+    """Return the tokens of a TokenSequences or an EmbeddedSequences."""
     is_embedded = isinstance(sequences, EmbeddedSequences)
     return sequences.tokens if is_embedded else sequences
 

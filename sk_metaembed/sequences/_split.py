@@ -1,4 +1,4 @@
-"""Split texts into TokenSequences: small input in Python, large by compiled code.
+"""Split texts into TokenSequences: small input in Python, large input compiled.
 
 Compiled code reads the texts chunk by chunk. It finds the tokens of a chunk in one
 UTF-8 buffer and codes them by the distinct tokens of the chunk, which are then merged.
@@ -19,7 +19,7 @@ from ._token_sequences import TokenSequences
 
 # Estimated time in Python, by which `use_compiled` decides.
 _SECONDS = 7e-8  # per character
-_MORE_SECONDS = 1e-7  # in addition, if its text is not ASCII
+_MORE_SECONDS = 1e-7  # per character in addition, if the text is not ASCII
 # Characters per chunk: bounds the memory of encoded copies and gives several threads
 # work.
 _CHUNK = 1 << 20
@@ -38,8 +38,8 @@ def prepare_texts(texts, *, lowercase=True, normalize="NFC"):
 def canonical_words(words, form="NFC"):
     """Return the words of a language in a Unicode form, as a list.
 
-    For steps that read the spelling of words, whose accented letters may be one
-    character or several. A single character may be an id and is not changed.
+    Steps that read the spelling of words need one form of accented letters. Words of
+    one character are not changed, because they may be ids.
     """
     normalize = unicodedata.normalize
     return [
@@ -76,7 +76,7 @@ def split_texts(texts, *, rule, split, prepare, locate):
     if rule is None or not use_compiled(seconds):
         parts = (split(prepare(texts[part])) for part in chunks(len(texts)))
         lists = chain.from_iterable(parts)
-        # Only a function of the user may return anything but lists of plain str.
+        # Only a user's function may return anything but lists of plain str.
         checked = TokenSequences.from_lists
         build = checked if rule is None else TokenSequences._from_unchecked_lists
         tokens = build(lists)

@@ -8,7 +8,7 @@ import numpy as np
 from .._kernels._numba import cached_njit, code_point, hash_bytes, prefetch, same_bytes
 from ._characters import BOUNDARY
 
-_AHEAD = 16  # spans between the request of a slot, of its record, and their use
+_AHEAD = 16  # number of spans that slots and records are requested ahead
 
 
 @cached_njit

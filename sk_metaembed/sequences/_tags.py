@@ -22,7 +22,7 @@ def read_tags(y, tokens=None, *, name="y"):
     """Return tags as a TokenSequences, or raise an error that names a row.
 
     With `tokens`, their offsets must be those of the tags; None skips the check. `name`
-    is what messages call the tags.
+    is the name of the tags in messages.
     """
     if y is None:
         raise ValueError(
@@ -38,7 +38,7 @@ def read_tags(y, tokens=None, *, name="y"):
 def _from_rows(y, name):
     is_matrix = isinstance(y, np.ndarray) and y.ndim == 2 and y.size > 0
     if is_matrix and isinstance(y[0, 0], str):
-        rows = list(y)  # sentences of equal length that numpy made a matrix
+        rows = list(y)  # NumPy made a matrix of sentences of equal length
     else:
         with prefix_input_errors(name):
             rows = read_rows(y)
@@ -232,7 +232,7 @@ def check_scheme(tags, scheme, *, name="y"):
 
 
 def _written(tags, scheme):
-    """Return the spans of tags as tags of a scheme, object (n_tokens,)."""
+    """Return tags rewritten in another scheme, object (n_tokens,)."""
     spans = tags_to_spans(tags)
     starts = tags.offsets[spans.rows] + spans.starts
     lengths = spans.stops - spans.starts

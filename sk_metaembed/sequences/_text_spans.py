@@ -48,8 +48,8 @@ def text_spans(tokens, rule, prepare, locate):
     """Return (start, end) of all tokens in their texts, int32 (n_tokens, 2), or -1.
 
     `rule` is as for `split_texts`, or None. `prepare` turns a list of original texts
-    into those that were split, and `locate` such a text and its tokens into (start,
-    end) each.
+    into the texts that were split; `locate` returns the (start, end) of each token in
+    such a text.
     """
     texts, rows = tokens.texts.tolist(), range(len(tokens))
     spans = np.empty((tokens.n_tokens, 2), dtype=np.int32)
@@ -69,10 +69,10 @@ def text_spans(tokens, rule, prepare, locate):
 
 
 def _locate_compiled(tokens, texts, rule, prepare, spans):
-    """Set the spans of tokens; return the rows of texts that are left out.
+    """Set the spans of tokens, and return the rows of texts that are left out.
 
-    Those are texts that are not prepared character by character, or all of them if the
-    tokens are not those of the rule, because other words took their place.
+    Texts that are not prepared character by character are left out. All texts are left
+    out if the rule finds other tokens, for example because words were replaced.
     """
     from ._split_numba import copy_spans
 
@@ -215,7 +215,7 @@ def locate_matches(prepared, tokens, *, pattern):
 
 def locate_in_order(prepared, tokens):
     """Return the spans of tokens that a function returned."""
-    for overlap in (False, True):  # as k-mers do
+    for overlap in (False, True):  # tokens such as k-mers overlap
         located = _searched(prepared, tokens, 0, len(prepared), overlap=overlap)
         spans = list(takewhile(_NOT_FOUND.__ne__, located))
         if len(spans) == len(tokens):

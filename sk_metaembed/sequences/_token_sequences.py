@@ -26,7 +26,7 @@ _ROWS = 2048  # lists of str that are read at once
 
 
 class RowInfo(NamedTuple):
-    """Information that stays with the rows in subsets, each field None if unknown."""
+    """Information about rows that subsets keep; a field is None if it is unknown."""
 
     index: Any = None  # pandas Index
     missing: np.ndarray | None = None  # (n_sequences,) bool
@@ -152,14 +152,14 @@ class TokenSequences(Rows[list[str]]):
         return self
 
     def _with_row_info(self, **info):
-        """Return the same sequences with other information on their rows."""
+        """Return the same sequences with other information about their rows."""
         row_info = self._row_info._replace(**info)
         return self._from_unchecked(self.types, self.codes, self.offsets, row_info)
 
     def _with_words(self, words):
-        """Return the same sequences over other words, one per type; equal ones merge.
+        """Return the same sequences with one other word per type; equal words merge.
 
-        Original texts and the information on rows are kept.
+        The result keeps the original texts and the information about rows.
         """
         places: dict[str, int] = {}
         codes = [places.setdefault(word, len(places)) for word in words]

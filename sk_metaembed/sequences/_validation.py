@@ -154,10 +154,11 @@ def check_cells(
 ):
     """Return the cells of columns of equal length, one column after the other.
 
-    Also which cells are missing, or None if ``missing="raise"``; they become empty.
-    `labels` are what messages call each column, or "", and `part` a cell; `reader` is a
-    step that accepts missing cells. `texts` and `lists` say whether cells may be texts
-    and token lists. Raises a TypeError for any other cell, and if both are mixed.
+    Also return which cells are missing, or None if ``missing="raise"``; missing cells
+    become empty. In messages, `labels` are the names of the columns, or "", `part` is
+    the name of a cell, and `reader` is a step that accepts missing cells. `texts` and
+    `lists` say whether cells may be texts and token lists. Raises a TypeError for any
+    other cell, and if texts and token lists are mixed.
     """
     cells = [cell for column in columns for cell in column]
     absent = np.zeros(len(cells), dtype=bool) if missing == "empty" else None
@@ -166,7 +167,7 @@ def check_cells(
     names = {"part": part, "reader": reader}
     for label, column in zip(labels, columns, strict=True):
         i, first = first_present(column)
-        if isinstance(first, NUMBERS):  # the whole column is probably a wrong one
+        if isinstance(first, NUMBERS):  # probably the wrong column
             raise row_error(first, _where(i, label), TEXT_OR_TOKENS, **names)
     _, known = first_present(cells)
     expected = TEXT
@@ -197,13 +198,13 @@ def _where(i, label):
 
 
 def first_present(rows):
-    """Return number and value of the first row that is not missing, or 0 and ""."""
+    """Return the number and value of the first row that is not missing, or 0 and ""."""
     present = ((i, row) for i, row in enumerate(rows) if not is_missing(row))
     return next(present, (0, ""))
 
 
 def _column_label(X):
-    """Return the name of the only column of X in messages, "" if it has no name."""
+    """Return the name of the only column of X for messages, "" if it has no name."""
     if hasattr(X, "columns"):
         name = getattr(X, "column_names", X.columns)[0]  # Arrow's columns are data
     else:
@@ -281,7 +282,7 @@ def check_tokens(
 
 
 def _warn_of_pairs(rows):
-    """Warn of token lists that are tuples of two texts, probably pairs."""
+    """Warn about token lists that are tuples of two texts, probably pairs."""
     _, first = first_present(rows)
     if not isinstance(first, tuple):
         return
@@ -316,7 +317,7 @@ def refuse_other_rows(X, *, rows, allowed):
 
 
 def distinct_cells(cells):
-    """Return the distinct texts or token lists, and each cell's place among them."""
+    """Return the distinct texts or token lists, and each cell's index among them."""
     keys = [cell if isinstance(cell, str) else tuple(cell) for cell in cells]
     distinct = dict(zip(keys, cells, strict=True))
     numbers = dict(zip(distinct, range(len(distinct)), strict=True))
