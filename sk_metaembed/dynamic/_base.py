@@ -1,4 +1,4 @@
-"""Base class of the Dynamic* estimators: parameters, `fit`, and what it decides.
+"""Base class of the Dynamic* estimators: parameters, options and `fit`.
 
 torch is imported inside functions, because only estimators that are fitted need it.
 """
@@ -94,7 +94,7 @@ _OPTION_CONSTRAINTS = {
 # Chosen on development parts by `benchmarks/dynamic_defaults.py`.
 MAX_EPOCHS, STEPS_PER_OUTPUT = 100, 16
 MIN_BATCH_SIZE, MAX_BATCH_SIZE = 32, 256
-# With more rows, the size of batches grows with the square root of their number.
+# With more rows, the batch size grows with the square root of the number of rows.
 ROWS_OF_SMALL_BATCHES = 2500
 
 
@@ -129,9 +129,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         addition to the blocks of X or alone. `TrainableTokens` learns a vector per
         token or n-gram, `TrainableCharacters` word vectors from characters;
         `TrainableTransformer` wraps a `TransformerEmbedding`. None is
-        ``TrainableTokens()`` if X has no blocks, but texts, token lists or
-        TokenSequences, with `TrainablePositions` if all but one in 50 have the same
-        length.
+        ``TrainableTokens()`` if X has texts, token lists or TokenSequences instead of
+        blocks, with `TrainablePositions` if 49 in 50 of them have the same length.
     projection_dim : int or None, default=256
         Dimension that all sources are projected to; 32 to 64 suffice for a few thousand
         short texts. 128 with an `encoder_dim` of 100 takes 12 s instead of 21 and costs
@@ -141,11 +140,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         Encodes the mixed vectors of a sequence as one vector. "conv": the maximum and
         the mean over the tokens of their vectors and of filters that read a token and
         its neighbors. "bilstm-max": a bidirectional LSTM with max pooling over time.
-        "gru": the last state of a GRU. "mean" and "max" read no order and take half of
-        the time of "conv", which gains .4, .8 and .5 points over "max" with 250, 1,000
-        and 3,000 rows; they skip tokens that no source knows, as `Pooling` does. The
-        other encoders read such tokens as zeros. A sequence without known tokens gives
-        zeros.
+        "gru": the last state of a GRU. "mean" and "max" ignore the order and take half
+        of the time of "conv"; "conv" gains .4, .8 and .5 points over "max" with 250,
+        1,000 and 3,000 rows. "mean" and "max" skip tokens that no source knows, as
+        `Pooling` does. The other encoders read such tokens as zeros. A sequence without
+        known tokens gives zeros.
     encoder_dim : int or tuple of int, default=128
         Number of filters of each width, or size of the recurrent layer (one direction).
         A tuple has the sizes of stacked layers.
@@ -157,7 +156,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
     head_dropout : float, default=0.5
         Dropout in the head: on hidden layers, and on its input with ``encoder="conv"``.
     network_options : dict or None, default=None
-        Further options of the network; keys that are missing have their defaults:
+        Further options of the network; missing keys have their defaults:
 
         - ``mixer`` : {"standardized", "published"}, default="standardized".
           "standardized" subtracts the mean of each dimension of a source and divides by
@@ -192,15 +191,15 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         otherwise ``32 * sqrt(n / 2500)``, up to 256.
     max_epochs : int or "auto", default="auto"
         Maximum number of passes over the data. "auto" is 100 with early stopping.
-        Without, it is the number of epochs with about 400 steps, or 16 per class if
-        that is more, and 5 at least.
+        Without it, training takes about 400 steps, or 16 steps per class if that is
+        more, but at least 5 epochs.
     early_stopping : bool, default=False
         Hold out a part of the data, stratified by class, and restore the weights of the
         epoch with the smallest loss on it; ``fit`` also accepts `X_val`. False trains
         on all data for `max_epochs`, while the learning rate falls linearly to 0, which
         gains 3.6 and .3 points of accuracy with 250 and 1,000 rows.
     train_options : dict or None, default=None
-        Further options of training; keys that are missing have their defaults:
+        Further options of training; missing keys have their defaults:
 
         - ``validation_fraction`` : float, default=0.1. Fraction of the data to hold out
           for early stopping.
@@ -217,8 +216,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
           the learning rate is reduced.
         - ``weight_decay`` : float or "auto". L2 penalty of Adam. The default is "auto"
           for classifiers and regressors, which grows as a linear model explains less of
-          y (see the Notes of `DynamicMetaClassifier`), and otherwise 0.0, without
-          "auto".
+          y (see the Notes of `DynamicMetaClassifier`). Other estimators have 0.0 and do
+          not accept "auto".
         - ``linear_share`` : float or "auto", default="auto". For classifiers and
           regressors. Share of a linear model of mean vectors and n-grams in the
           outputs; 0 is the network alone. "auto" grows as less of y is explained and as
@@ -389,15 +388,15 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             tags per sequence.
         sample_weight : array-like of shape (n_sequences,), default=None
             Weight of each sequence in the loss and in the held-out score. Sequences of
-            weight 0 are left out, also where their words or classes are counted.
+            weight 0 are ignored, including their words and classes.
         X_val : sequences or pairs, as X, default=None
             Held-out sequences for early stopping, instead of a part of X and
             regardless of `early_stopping`.
         y_val : array-like, default=None
-            Their targets. Labels that are not in y count as wrong, with a warning, and
-            have no loss; one label at least must be in y.
+            Targets of `X_val`. Labels that are not in y count as wrong, with a warning,
+            and have no loss; at least one label must be in y.
         groups : array-like of shape (n_sequences,), default=None
-            Sequences of one group are not divided between the training part and the
+            All sequences of a group are in the training part, or all are in the
             held-out part. None groups equal sequences, and pairs that share a text.
 
         Returns
@@ -598,7 +597,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
     def _choose_n_epochs(self, n_batches, valid_set):
         """Return the number of epochs, or the maximum with a held-out part.
 
-        Few rows have few batches, and each of many classes occurs in few of them.
+        Few rows give few batches per epoch, and a class among many is in few batches.
         """
         if self.max_epochs != "auto":
             return self.max_epochs
@@ -741,7 +740,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         return SequenceData(X, device, self._trainable_sources, self._target.per_token)
 
     def _decide(self, X):
-        """Return decision values, (n_rows, n_outputs); those of labels are float32."""
+        """Return decision values, (n_rows, n_outputs), in float32 for labels."""
         from ._predict import predict_rows
 
         check_is_fitted(self, "net_")
@@ -855,7 +854,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
 
 def check_sizes(sizes, name, kind, *, may_be_empty=False):
-    """Raise unless a parameter is a positive integer, or several; `kind` names them."""
+    """Raise a ValueError unless sizes are positive integers, which `kind` describes."""
     sizes = sizes if isinstance(sizes, tuple | list) else [sizes]
     wrong = [s for s in sizes if not (is_integer(s) and s >= 1)]
     if wrong or not (sizes or may_be_empty):

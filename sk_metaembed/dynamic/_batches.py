@@ -24,7 +24,7 @@ from ._inputs import tokens_and_blocks
 
 
 def tensor_of(array):
-    """Return a tensor on the memory of a read-only array, which must not be written.
+    """Return a tensor that shares a read-only array's memory, and must not be changed.
 
     torch warns of read-only arrays, so the tensor is made of a view that is writable.
     """
@@ -124,8 +124,8 @@ class Grid:
     def of(cls, lengths, send, known=None):
         """Return the grid of sequences of the given lengths.
 
-        `send` turns an array into a tensor on the device. `known`, (n_tokens,), are the
-        tokens that some source knows; None for all.
+        `send` turns an array into a tensor on the device. `known`, (n_tokens,), marks
+        the tokens that some source knows; None for all.
         """
         segments, n_known = np.repeat(np.arange(len(lengths)), lengths), lengths
         if known is not None:
@@ -136,7 +136,7 @@ class Grid:
 
     @cached_property
     def steps(self):
-        """The `Steps` of all sequences, in parts where their lengths differ much."""
+        """The `Steps` of all sequences, in several parts if lengths differ."""
         cuts = grid_parts(self._lengths)
         firsts = offsets_of(self._lengths)
         return [
@@ -147,7 +147,7 @@ class Grid:
     def map_steps(self, function, *tensors):
         """Return ``function(*tensors, steps)`` for all `Steps`, one after the other.
 
-        Tensors have one row per token, as the results. There is one token at least.
+        Tensors and results have one row per token. There must be at least one token.
         """
         if len(self.steps) == 1:
             return function(*tensors, self.steps[0])
@@ -162,7 +162,7 @@ class Grid:
 def grid_parts(lengths):
     """Return where sequences are divided into dense grids, ndarray of (n_parts + 1,).
 
-    A grid has `MAX_POSITIONS` positions at most, or two for each token.
+    A grid has at most `MAX_POSITIONS` positions, or two for each token.
     """
     cuts, longest, n_tokens = [0], 0, 0
     if len(lengths) * int(lengths.max(initial=0)) <= MAX_POSITIONS:
@@ -314,7 +314,7 @@ class SequenceData:
         )
 
     def _sequences(self, rows):
-        """Return the sequences of some rows, which are both sides of pairs."""
+        """Return the sequences of some rows: for pairs, both sides of each."""
         return np.concatenate([rows, rows + len(self)]) if self.pairs else rows
 
     def batch(self, rows):
@@ -335,7 +335,7 @@ class SequenceData:
         def places(level, codes=self.codes):
             """Return the rows of a level in this batch, on the host and the device.
 
-            Also, on the device, the place of each token among them.
+            The third result is the index of each token among these rows, on the device.
             """
             # Trainable sources may have types and codes of their own.
             key = level, id(codes) if level == "type" else None
@@ -408,7 +408,7 @@ class SequenceData:
     def _vectors(self, block, table, rows, rows_there):
         """Return values and known rows of a block, from the device or the host.
 
-        `rows` are in host memory, and `rows_there` the same on the device.
+        `rows` is in host memory, and `rows_there` is its copy on the device.
         """
         if table is not None:
             values, known = table
@@ -448,7 +448,7 @@ class SequenceData:
         ]
 
     def known_at(self, level):
-        """Return which types, tokens or sequences any source knows."""
+        """Return which types, tokens or sequences at least one source knows."""
         parts = [(block.known, block.level, self.codes) for block in self.blocks]
         for inputs, levels, codes in self.trainable_inputs:
             parts += [(inputs.known[own], own, codes) for own in levels]
@@ -472,7 +472,7 @@ class SequenceDataset(Dataset):
     target : ndarray of shape (n_data,) or (n_data, n_outputs), default=None
         Targets of all rows of `data`; or `TokenRows`, one target per token.
     weights : ndarray of shape (n_data,), default=None
-        Or `TokenRows`, one weight per token.
+        Or a `TokenRows` with one weight per token.
     mean_weight : float, default=1.0
         The sum of the weights that have a loss, divided by the number of rows of this
         part. Weights are divided by it.

@@ -182,7 +182,7 @@ def _lookahead(scores, chain, steps):
 
 
 def _softened(scores):
-    """Return scores of adjacent tags, at most 0, as they count in sums."""
+    """Return scores of adjacent tags, limited as in sums, at most 0."""
     allowed = scores > FORBIDDEN / 2
     scores = torch.where(allowed, scores, scores - (FORBIDDEN - _PENALTY))
     return scores.clamp_(_LEAST, 0)
@@ -191,10 +191,10 @@ def _softened(scores):
 def _flow(ahead, given, taken):
     """Pass values along the conditional probabilities, from first tokens to last ones.
 
-    `given` is what enters before each token, by the tag of the token before it, like
-    ``ahead.before``, and `taken` what is added at each token, by its tag, like
-    ``ahead.sums``. Both are overwritten: with all that enters before each token,
-    divided by ``ahead.before``, and with what arrives at each token.
+    `given` has the values that enter before each token, by the previous tag, like
+    ``ahead.before``. `taken` has the values that are added at each token, by its tag,
+    like ``ahead.sums``. `given` is overwritten with the totals before each token,
+    divided by ``ahead.before``, and `taken` with the totals at each token.
     """
     shares = ahead.before.reciprocal()
     given *= shares

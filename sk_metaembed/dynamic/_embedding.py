@@ -181,9 +181,9 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     ) -> EmbeddedSequences | SequencePairs | NDArray[np.float32]:
         """Train, and transform the same sequences.
 
-        What is fitted on the output sees vectors that are adapted to their labels.
-        Networks of other folds would not help, because their dimensions differ.
-        For predictions of rows that are left out, make a predictor a member of a stack:
+        An estimator that is fitted on the output sees vectors adapted to their labels.
+        Networks of other folds would not help, because their dimensions differ. For
+        out-of-fold predictions, make a predictor a member of a stack:
         ``StackedMetaClassifier(models=[("net", DynamicMetaClassifier())])``.
 
         Parameters
@@ -197,7 +197,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         X_val : EmbeddedSequences or SequencePairs, default=None
             As for `fit`.
         y_val : array-like, default=None
-            Their targets.
+            Targets of `X_val`.
 
         Returns
         -------
@@ -250,13 +250,13 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     ) -> NDArray[np.object_]:
         """Return one name per dimension of the output.
 
-        They name the columns of ``output="sequence"``, also in the data frames of
-        `set_output`, and the dimensions of the mixed word vectors.
+        These are the names of the columns of ``output="sequence"``, including data
+        frames of `set_output`, and of the dimensions of mixed word vectors.
 
         Parameters
         ----------
         input_features : ignored
-            The dimensions of the output are new ones.
+            Not used, because the output has new dimensions.
 
         Returns
         -------

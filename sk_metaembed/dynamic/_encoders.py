@@ -1,11 +1,11 @@
-"""Encoders: from the tokens of each sequence to one vector.
+"""Encoders that turn the tokens of each sequence into one vector.
 
 Tokens that no source knows are zero vectors. Pools skip them, as `Pooling` does;
 convolutions and recurrent layers read them, so that distances between other tokens are
 preserved. A sequence without known tokens is encoded as zeros.
 
-Convolutions run over the tokens of all sequences, one after the other. What a window
-would read of another sequence counts as zeros, so that nothing is padded.
+Convolutions run over the tokens of all sequences, one after the other. A window reads
+tokens of other sequences as zeros, so nothing is padded.
 
 Recurrent layers run over sequences without padding. A bidirectional layer over padded
 input would read padding before the first word in backward direction. Here each
@@ -39,7 +39,7 @@ def _at(states, places, shape):
 
 
 class MaskedLSTM(nn.Module):
-    """A bidirectional LSTM over the tokens of a batch, `dim` in one direction."""
+    """A bidirectional LSTM over a batch, with `dim` units per direction."""
 
     def __init__(self, dim_in, dim):
         super().__init__()
@@ -144,7 +144,7 @@ class MaxEncoder(nn.Module):
 
 
 class BiLSTM(nn.Module):
-    """Stacked bidirectional LSTM layers, of dimensions `dims` in one direction.
+    """Stacked bidirectional LSTM layers, with `dims` units per direction.
 
     `dropout` is the rate of dropout on the input of each layer.
     """

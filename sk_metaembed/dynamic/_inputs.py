@@ -47,7 +47,8 @@ class PreparedSources:
     def optimizer_groups(self):
         """Return the options of the optimizer for the weights of each source.
 
-        Weight decay would shrink the vector of a rare token in each step without it.
+        Tables have no weight decay: it would shrink the vector of a rare token in every
+        step, even if the token does not occur.
         """
         decays = [{"weight_decay": 0.0} if table else {} for table in self.are_tables]
         pairs = zip(self.prepared, decays, strict=True)

@@ -1,4 +1,4 @@
-r"""A linear model of mean vectors and n-grams, with which a network is averaged.
+r"""A linear model of mean vectors and n-grams, which is averaged with a network.
 
 Its leave-one-out R2, which ridge regression computes exactly, measures how noisy the
 targets are. The weight decay of the network and the share of this model in the outputs
@@ -30,12 +30,12 @@ from ._inputs import tokens_and_blocks
 # the fit, and of n-grams per length.
 MAX_ROWS, MAX_ROWS_OF_FIT, _MAX_WORDS = 1000, 100_000, 20_000
 _WORD_SHARES = (0, 0.25, 0.5, 0.75, 1)
-_MAX_LENGTH = 3  # of n-grams
-# The share without sources, where both models read the same tokens.
+_MAX_LENGTH = 3  # words of an n-gram
+# The share if there are no sources, so both models read the same tokens.
 _SHARE_OF_NGRAMS = 0.4
 _PENALTIES = np.logspace(-4, 1, 16)
 _MAX_SCALE = 60
-_MAX_NUMBERS = 20_000_000  # in the columns of the fit
+_MAX_NUMBERS = 20_000_000  # numbers in the columns of the fit
 _CHUNK = 16_384
 # In the ridge regression.
 _TOLERANCE, _MAX_ITERATIONS = 1e-6, 200
@@ -64,9 +64,9 @@ class LinearModel:
     ----------
     r2, r2_of_vectors : float
         Leave-one-out R2 over all columns, and the same with vectors alone, which is 0
-        without sources. All copies of a row are left out with it, so that they do not
-        choose a small penalty. A network does learn copies, so its weight decay follows
-        the R2 with them.
+        without sources. Copies of a row are left out together, because they would
+        otherwise favor a small penalty. A network does learn copies, so its weight
+        decay depends on the R2 with copies.
     """
 
     def __init__(self, X, codes, weights, rows, target):
@@ -82,7 +82,7 @@ class LinearModel:
         # The first columns are words, the next ones pairs, the last ones triples.
         sizes = np.cumsum([len(ngrams.words), *map(len, ngrams.keys)])
 
-        # The length of n-grams, their share beside the vectors and the penalty are
+        # The length of n-grams, their share relative to vectors and the penalty are
         # chosen together. The length does not matter if the share is 0.
         features = [unit_rows(tf_idf[data.chosen, :size]) for size in sizes]
         products = [data.products, *map(_products, features)]
@@ -100,7 +100,7 @@ class LinearModel:
         best, (i, share) = tried[place], choices[place]
         self.r2, self.r2_of_vectors = best.r2, tried[0].r2 if data.standards else 0.0
         self._r2_with_copies = self.r2_of_vectors if data.standards else self.r2
-        if len(vectors) < len(data.chosen):  # there are copies
+        if len(vectors) < len(data.chosen):  # some rows are copies
             own = data.products if data.standards else products[1 + i]
             self._r2_with_copies = data.r2_with_copies(own)
 
@@ -190,7 +190,7 @@ class _Rows:
         self.chosen_targets = self.columns[self.chosen], weights / weights.sum()
 
     def r2_with_copies(self, products):
-        """Return the leave-one-out R2 of rows with these products, copies kept."""
+        """Return the leave-one-out R2 from products of rows, without merging copies."""
         return leave_one_out(products, *self.chosen_targets, _PENALTIES).r2
 
 
@@ -234,7 +234,7 @@ def _unit_vectors(means, standards):
 
 
 def calibration(decisions, columns, weights, means, n_rows, target):
-    """Return the offset and the factor with which decisions are outputs of a target.
+    """Return the offset and the factor that turn decisions into outputs of a target.
 
     The offset is the output for the means of all rows. For labels and label sets, the
     factor minimizes the log loss, summed over columns; it is 1 for numbers.
@@ -254,7 +254,7 @@ def calibration(decisions, columns, weights, means, n_rows, target):
 
 
 def _noise(r2):
-    """Return from 0 to 1 how little is explained."""
+    """Return the level of noise, 0 to 1, from an R2."""
     return 1 - min(max(r2 / CLEAR, 0), 1)
 
 
@@ -267,7 +267,7 @@ def _products(part):
 def _subsample(rows, n):
     """Return n rows drawn at random, in their order, or all if there are fewer.
 
-    Rows at equal distances may be of one class, where classes alternate.
+    Evenly spaced rows may all be of one class if classes alternate.
     """
     if len(rows) <= n:
         return rows
@@ -313,7 +313,7 @@ def leave_one_out(products, columns, weights, penalties):
 
 
 def merged_copies(columns, weights, products):
-    """Return one row for all copies of it, with their mean columns and sum of weights.
+    """Merge copies into one row, with the mean of their columns and the sum of weights.
 
     Otherwise the columns of a row that is left out would be known from its copy.
     `products` are the dot products of the rows, (n_rows, n_rows), in each part of the

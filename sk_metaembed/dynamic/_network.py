@@ -1,4 +1,4 @@
-r"""The networks of sequences: from the vectors of sources to outputs, and to a loss.
+r"""Networks that turn the vectors of sources into outputs, and their losses.
 
 The mixer combines the vectors of each token, the encoder the tokens of each sequence,
 and the head maps the result to outputs.
@@ -162,7 +162,7 @@ class Mixer(nn.Module):
     def penalty(self):
         """Return the squared norm of the scalar mix's scores, 0 for other attentions.
 
-        Scores of 0 are equal weights.
+        Scores of 0 give equal weights.
         """
         return self.source_scores.square().sum() if self.attention == "task" else 0.0
 
@@ -226,7 +226,8 @@ def _softmax_without_first(scores, known):
 
 def _normalized(vectors):
     # Normalizes each row, without learned parameters. bilm-tf and AllenNLP normalize
-    # over the batch, so there a vector depends on the other sentences. eps is theirs.
+    # over the batch, so there a vector depends on the other sentences. eps has
+    # their value.
     return nn.functional.layer_norm(vectors, vectors.shape[-1:], eps=1e-12)
 
 
@@ -240,7 +241,7 @@ def _orthogonal(module):
 
 
 class MixingNet(nn.Module):
-    """Networks of trainable sources, the mixer of all sources, and a dropout.
+    """Networks of trainable sources, the mixer of all sources, and dropout.
 
     The dimensions of the trainable sources, `PreparedSources`, are the last of `dims`.
     Further parameters are those of `Mixer`.
@@ -332,12 +333,12 @@ def make_head(dim_in, hidden_dims, n_outputs, dropout):
 
 
 class WeightedLoss(nn.Module):
-    """The mean over the sequences of a batch of their losses times their weights.
+    """The mean of the weighted losses of a batch's sequences.
 
     Weights have the mean 1 over the data set, and not over each batch: batches have
-    sequences of similar length, and weights that go with the length would cancel. Only
-    the loss of training has `options`: `label_smoothing`, the share of the target that
-    is spread evenly.
+    sequences of similar length, and weights that depend on the length would cancel.
+    Only the loss of training has `options`: `label_smoothing`, the share of the target
+    that is spread evenly.
     """
 
     def __init__(self, kind, **options):
@@ -383,7 +384,7 @@ _LOSSES = {
 
 
 def count_right(outputs, batch, labels):
-    """Return the weights of correct rows and of all rows, on the device."""
+    """Return the total weights of correct rows and of all rows, on the device."""
     # Fetching the sums of each batch would wait for a GPU.
     right = (outputs.argmax(dim=1) == labels) * batch.weights
     return torch.stack([right.sum(), batch.weights.sum()])

@@ -122,11 +122,11 @@ class DynamicMetaClassifier(PublishedMixin, TargetClassifierMixin, BaseDynamicMe
     with the network :math:`f` and a linear model :math:`g`: ridge regression of the
     labels on the mean vector of each source, standardized over the sequences and then
     scaled to unit length, and on the TF-IDF of the 20,000 most frequent words, pairs of
-    words and triples of words, on 100,000 sequences at most, which are drawn at random,
-    with the weights of the loss (document frequencies count all sequences alike). Its
-    penalty, the length of the n-grams and their share have the largest leave-one-out
-    :math:`R^2` on 1,000 of them, relative to the mean of the other sequences, in which
-    copies of a sequence are one sequence; a factor calibrates its probabilities. With
+    words and triples of words. It is fitted on at most 100,000 sequences, drawn at
+    random, with the weights of the loss (document frequencies are not weighted). The
+    penalty, the length of the n-grams and their share maximize the leave-one-out
+    :math:`R^2` on 1,000 of the sequences, relative to the mean of the other sequences,
+    with copies merged into one sequence. A factor calibrates the probabilities. With
     :math:`R_v^2` of the vectors alone, :math:`R_c^2` of these if copies are left out
     one by one, all 0 if they are negative, the noise
     :math:`e = 1 - \min(\max(R^2, R_c^2) / 0.7, 1)` and :math:`k` classes, labels or
@@ -146,7 +146,7 @@ class DynamicMetaClassifier(PublishedMixin, TargetClassifierMixin, BaseDynamicMe
 
     The labels are smoothed as in [2]_ by the option ``label_smoothing``. Probabilities
     are not calibrated; networks trained for many epochs tend to be overconfident. A
-    sequence of which no source knows a word has the most probable label, too.
+    sequence without known words gets the most probable label, too.
 
     Without blocks in X, the linear model reads n-grams alone. Its share is 0.4, and
     :math:`R_c^2` is that of its n-grams.
@@ -247,9 +247,9 @@ class DynamicMetaRegressor(PublishedMixin, TargetRegressorMixin, BaseDynamicMeta
 
     Notes
     -----
-    Outputs are averaged with a linear model as by `DynamicMetaClassifier`, and the
-    option ``weight_decay="auto"`` is as there, with the exponent 6 and :math:`w` = 0.3
-    divided by the number of columns of y.
+    Outputs are averaged with those of a linear model as in `DynamicMetaClassifier`. The
+    option ``weight_decay="auto"`` has the same formula with the exponent 6 and
+    :math:`w` = 0.3 divided by the number of columns of y.
 
     References
     ----------

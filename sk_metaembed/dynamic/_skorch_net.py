@@ -1,4 +1,4 @@
-"""The skorch net of the Dynamic* estimators: making, training and restoring it."""
+"""Create, train and restore the skorch net of the Dynamic* estimators."""
 
 import math
 from contextlib import contextmanager, nullcontext
@@ -158,8 +158,8 @@ def make_net(
     """Return a net that is not initialized.
 
     `modules` are the classes of the network and of its loss, and `network` and
-    `criterion` their parameters; `seed` is that of the order of batches, and
-    `callbacks` are the user's. Settings are those of `_SETTINGS`.
+    `criterion` their parameters; `seed` determines the order of batches, and
+    `callbacks` come from the user. `_SETTINGS` lists the settings.
     """
     module, loss = modules
     return SequenceNet(
@@ -188,8 +188,8 @@ def make_net(
 def train(net, train_set, valid_set, *, n_epochs, seed, context, task, **options):
     """Initialize a net, train it, and drop what only training needs.
 
-    `seed` is that of the initial weights and of dropout. `context` and `task` are
-    passed to `run_epochs`, options to `_callbacks`.
+    `seed` determines the initial weights and dropout. `context` and `task` are passed
+    to `run_epochs`, options to `_callbacks`.
     """
     with local_generators(seed):
         with swap_default_generators("cpu"):
@@ -212,9 +212,9 @@ def train(net, train_set, valid_set, *, n_epochs, seed, context, task, **options
 def _callbacks(own, *, score, monitor, n_steps, train_options):
     """Return the (name, skorch callback) pairs of a training run, in their order.
 
-    `own` are those that the user passed. `score` and `monitor`, the entry of the
-    history that early stopping and the learning rate follow, are None without held-out
-    part. The learning rate then falls to 0 in `n_steps` steps.
+    `own` are the user's callbacks. Early stopping and the learning rate follow
+    `monitor`, an entry of the history. Without a held-out part, `score` and `monitor`
+    are None, and the learning rate falls to 0 in `n_steps` steps.
     """
     callbacks = [
         ("epoch_timer", EpochTimer()),
@@ -281,9 +281,9 @@ class StopWhenDiverged(Callback):
 class HeldOutScore(Callback):
     """Record a score of the held-out part in the history, by its name.
 
-    `collect` returns what it needs of a batch, from outputs, batch and targets, and
-    `score` computes it from a list of these. skorch's EpochScoring would compute the
-    outputs of the held-out part once more.
+    `collect` returns the values that a score needs from the outputs, the batch and the
+    targets; `score` computes the score from a list of these values. skorch's
+    EpochScoring would compute the outputs of the held-out part once more.
     """
 
     def __init__(self, name, collect, score):

@@ -53,8 +53,8 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         Dropout in the head: on the states of tokens and on hidden layers.
     max_epochs : int or "auto", default="auto"
         Maximum number of passes over the data. "auto" is 100 with early stopping.
-        Without, it is the number of epochs with about 800 steps, or 16 per class if
-        that is more, and 15 at least.
+        Without it, training takes about 800 steps, or 16 steps per class if that is
+        more, but at least 15 epochs.
     early_stopping : bool, default=False
         Hold out a part of the sentences, and restore the weights of the epoch with the
         smallest loss on it; ``fit`` also accepts `X_val`. False trains on all data for
@@ -204,7 +204,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         Returns
         -------
         ndarray of object, shape (n_sequences,)
-            Each entry a list of str, one tag per token.
+            Each entry is a list of str, one tag per token.
         """
         from ._predict import predict_rows
 
