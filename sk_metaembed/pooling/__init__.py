@@ -1,4 +1,4 @@
-"""Pooling: from embedded sequences to one row of numbers per sequence."""
+"""Pool embedded sequences into one row of numbers per sequence."""
 
 from ._common_component import CommonComponentRemoval
 from ._pooling import Pooling

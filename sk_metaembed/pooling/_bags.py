@@ -17,7 +17,7 @@ from .._kernels._row_sums import (
 from ..sequences import Block
 
 _SECONDS_PER_SEQUENCE, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy
-_ENTRIES_PER_THREAD = 1 << 20  # with less work, starting a thread does not pay off
+_ENTRIES_PER_THREAD = 1 << 20  # a thread does not pay off for less work
 
 
 class Bags(NamedTuple):

@@ -93,9 +93,9 @@ class CommonComponentRemoval(
     ----------
     n_components : int, default=1
         Number of directions: 1 for SIF, 5 for uSIF, about a hundredth of the dimension
-        for all-but-the-top. Limited by the rank of the training data: one direction is
-        left, because few rows would become zeros. With `weighted`, a part of each
-        direction is left, so all can be chosen if there are several.
+        for all-but-the-top. Limited to one less than the training data's rank, because
+        few rows would otherwise become zeros. With `weighted`, a part of each direction
+        remains, so the limit is the rank, if it is 2 or more.
     weighted : bool, default=False
         Whether to remove each direction in proportion to its share of the squared
         singular values, as in uSIF, instead of completely.

@@ -270,7 +270,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         return self
 
     def _warn_of_no_effect(self, X):
-        """Warn if blocks with one vector per sequence are to be pooled in some way."""
+        """Warn if options have no effect on blocks at level "sequence"."""
         given = {"mode": self.mode, "weights": self.weights}
         given = [
             f"{name}={value!r}"
@@ -294,7 +294,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         ) -> NDArray[np.float32]: ...
 
     def transform(self, X: EmbeddedSequences) -> NDArray[np.float32]:
-        """Pool the vectors of each sequence; one without known words gives zeros.
+        """Return the pooled vectors of each sequence, zeros without known words.
 
         Parameters
         ----------
