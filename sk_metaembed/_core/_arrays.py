@@ -210,7 +210,7 @@ def standardization(at, rows, weights=None, name=None):
     rows : ndarray of int
     weights : ndarray of shape (n_rows,), default=None
     name : str, default=None
-        Of the block, for a warning about far longer vectors; None for no warning.
+        Name of the block in the warning about far longer vectors; None for no warning.
     """
     if len(rows) == 0:
         return np.zeros((2, at(rows).shape[1]), np.float32)

@@ -79,7 +79,7 @@ class NamedErrorsMixin:
 
 @contextmanager
 def prefix_input_errors(name):
-    """Prefix the errors raised inside with the name of an input, after the caller's."""
+    """Put the name of an input into errors raised inside, after the caller's."""
     try:
         yield
     except Exception as error:
@@ -88,7 +88,7 @@ def prefix_input_errors(name):
 
 
 def _name_package(error, name):
-    """Replace Python's message about a missing package with what requires it."""
+    """Say in an ImportError what requires the missing package."""
     package = str(error.name).partition(".")[0]
     if error.msg == f"No module named {error.name!r}":
         error.msg = (

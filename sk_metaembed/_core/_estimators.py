@@ -1,4 +1,4 @@
-"""What estimators share: parameters, fits that fail, and tasks of callbacks."""
+"""Shared parts of estimators: parameters, failing fits, and tasks of callbacks."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class NamedEstimatorsMixin(BaseComposition):
         return self._get_params(self._named_estimators, deep=deep)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also of named estimators, or replace one of these.
+        """Set parameters of this or named estimators, or replace the latter.
 
-        An estimator that is replaced keeps its name and position. What is fitted does
+        An estimator that is replaced keeps its name and position. Fitted estimators do
         not change before the next fit.
 
         Parameters
@@ -65,9 +65,9 @@ class NamedEstimatorsMixin(BaseComposition):
 def fit_context(fit: Method) -> Method:
     """Decorate a `fit`: validate the parameters, and restore attributes if it fails.
 
-    Ctrl-C counts. After a failed refit the estimator is as fitted before; after a
-    failed first fit it is unfitted. The attributes must be replaced, not changed in
-    place.
+    Ctrl-C counts as a failure. After a failed refit, the estimator has its earlier fit;
+    after a failed first fit, it is unfitted. The attributes must be replaced, not
+    changed in place.
     """
 
     @_fit_context(prefer_skip_nested_validation=False)

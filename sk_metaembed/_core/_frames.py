@@ -13,7 +13,7 @@ _NUMPY = {"numpy"}
 _FRAMES = {"pandas", "polars", "pyarrow"}
 # The method that reads the rows of containers of a library, in this process.
 _CONVERSIONS = {"narwhals": "to_native", "dask": "compute", "xarray": "to_numpy"}
-# Methods that read the rows of other containers, by whether these are in `_FRAMES`.
+# Methods that read the rows of other containers, by whether `_FRAMES` has the library.
 _CALLS = {
     True: ("collect", "to_table", "read_all"),
     False: ("to_pandas", "toPandas", "df", "as_data_frame", "to_dataframe", "collect"),
@@ -167,7 +167,7 @@ def unique_names(names):
 
 
 def check_names(names):
-    """Raise a ValueError unless there are column names, without duplicates."""
+    """Raise a ValueError if there are no column names, or duplicate ones."""
     names = list(names)
     if not names or len(set(names)) < len(names):
         raise ValueError(

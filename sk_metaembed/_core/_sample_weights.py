@@ -56,7 +56,7 @@ def check_sample_weight(sample_weight, X, name="sample_weight"):
 def relative_weights(factors):
     """Return the products of arrays of weights, divided by a power of 2.
 
-    The largest is 0.5 to 1, so that they fit in float32, even if factors do not.
+    The largest product is 0.5 to 1, so products fit in float32 even if factors do not.
     """
     product, exponents = 1.0, 0
     for factor in factors:
@@ -70,8 +70,8 @@ def relative_weights(factors):
 def fit_model(model, X, y, sample_weight=None, groups=None):
     """Fit a model and return it; weights and groups go to the steps that take them.
 
-    Whether or not the caller uses metadata routing. Raises a ValueError if the last
-    step does not take weights.
+    This works with and without metadata routing. Raises a ValueError if the last step
+    does not take weights.
     """
     params = {}
     if sample_weight is not None:

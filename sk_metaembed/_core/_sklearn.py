@@ -1,4 +1,4 @@
-"""The private names of scikit-learn that this package uses, for all its versions.
+"""The private names of scikit-learn that this package uses, for all versions.
 
 Nothing else imports a private name of scikit-learn, so that a new version of it changes
 one module.
@@ -90,7 +90,7 @@ SHARE = Interval(Real, 0, 1, closed="left")
 def parameter_of_pairs(model):
     """Return the parameter that asks for decision values of pairs of classes, or None.
 
-    Three classes have three pairs, so the shape of the values does not show it.
+    The shape does not show whether values are of pairs: three classes have three.
     """
     model = getattr(model, "best_estimator_", model)  # of a search
     params = model.get_params() if hasattr(model, "get_params") else {}

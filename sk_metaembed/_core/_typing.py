@@ -27,7 +27,7 @@ Tags: TypeAlias = Iterable[Iterable[str]]
 # Names of features: an array of str.
 Names: TypeAlias = NDArray[np.object_]
 
-# What scikit-learn's `set_output` makes of an array.
+# The containers that scikit-learn's `set_output` can convert an array to.
 Container: TypeAlias = Literal["default", "pandas", "polars"]
 
 RandomState: TypeAlias = int | np.random.RandomState | None

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 # Estimated time of `sum_rows`, by which `use_compiled` decides.
 SECONDS_PER_SUM, SECONDS_PER_TERM = 5e-7, 2e-9
-_MANY = 16  # sequences, which are summed at once
+_MANY = 16  # sequences that are summed at once
 _CELLS = 1 << 18  # of rows of a table at once, which the processor's cache holds
 
 
@@ -74,7 +74,7 @@ def _sums(values, rows, offsets, weights):
 
 
 def _sum_one_by_one(values, rows, offsets, weights, divisors, first, last, out, column):
-    """Do the same as `sum_rows`, which takes less time for few sequences."""
+    """Do the same as `sum_rows`; faster for few sequences."""
     dim = values.shape[1]
     for i, span, bag in bags_of(values, rows, offsets, first, last):
         terms = bag.astype(np.float64)

@@ -13,8 +13,8 @@ from numba.extending import overload
 
 from ._numba import cached_njit, prefetch
 
-_AHEAD = 8  # rows between the request of one and its use
-_CACHED = 1 << 21  # bytes of a table that needs no requests
+_AHEAD = 8  # number of rows that are requested ahead
+_CACHED = 1 << 21  # bytes of a table; smaller ones need no requests
 _HALF_TO_SINGLE = np.float32(2.0**112)
 
 

@@ -34,7 +34,7 @@ def find_step(estimator, X, predicate):
 
 
 def embedding_input(estimator, X):
-    """Return the input of the first step of an estimator that embeds texts."""
+    """Return the input of an estimator's first step that embeds texts."""
     return find_step(estimator, X, _embeds)[1]
 
 
@@ -45,7 +45,7 @@ def _embeds(step):
 
 
 def outputs_within(steps, X):
-    """Yield what X becomes after each of some steps, up to a final predictor."""
+    """Yield the output of each step for X, up to a final predictor."""
     for step in steps:
         if hasattr(step, "transform"):  # resampling steps have none
             X = step.transform(X)
@@ -74,7 +74,7 @@ def _refuse_branches(steps):
 def fitted_steps(estimator, unwrap=None):
     """Return the steps that an estimator applies one after another, without wrappers.
 
-    Unlike `flat_steps`, these are also the steps in a wrapper other than a search.
+    Unlike `flat_steps`, this includes the steps in wrappers other than searches.
     """
     estimator = (unwrap or unwrap_fitted)(estimator)
     if not hasattr(estimator, "steps"):
@@ -104,7 +104,7 @@ def unwrap_fitted(estimator):
 
 
 def flat_steps(estimator):
-    """Return the steps that a Pipeline, or a search of one, applies."""
+    """Return the steps that a Pipeline, or a search over a Pipeline, applies."""
     return fitted_steps(estimator, lambda step: getattr(step, "best_estimator_", step))
 
 
@@ -161,10 +161,10 @@ def lookup_vectors(embedding, words):
     `embedding` is a `WordVectors`, gensim's KeyedVectors, a mapping, or a fitted
     estimator whose transform returns EmbeddedSequences with one block, or an array with
     a row per sequence: each word is passed as a sequence, and a final predictor is left
-    out. Words are found in any Unicode form. Unknown words are zeros; rows of zeros in
-    an array count as unknown, and words that no block before it knows. Raises a
-    TypeError for any other embedding, and a ValueError for several blocks or vectors
-    that are not finite.
+    out. Words are found in any Unicode form. Unknown words are zeros. In an array, rows
+    of zeros and words that no earlier block knows count as unknown. Raises a TypeError
+    for any other embedding, and a ValueError for several blocks or vectors that are not
+    finite.
     """
     words = list(words)
     values, known = _look_up(embedding, words)
@@ -192,7 +192,7 @@ def _look_up(embedding, words):
 def lookup_known(embedding, words):
     """Return which words an embedding knows, bool (n,) by block name.
 
-    As `lookup_vectors`, but an estimator may return several blocks; of several steps
+    Like `lookup_vectors`, but an estimator may return several blocks; of several steps
     that return EmbeddedSequences, the last one with the most blocks is used. Without
     blocks the only name is "".
     """

@@ -1,4 +1,4 @@
-"""Where a model is computed: the device of a net, and the threads of BLAS."""
+"""The device of a net, and the threads of BLAS."""
 
 import multiprocessing
 import re

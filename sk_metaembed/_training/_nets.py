@@ -27,8 +27,8 @@ def run_epochs(net, callbacks, train_set, valid_set, n_epochs, *, context, task)
     the net has its own callbacks again: others may hold data and estimators, which must
     not be pickled with the net.
 
-    `context` is that of the whole fit, from `fit_task`. `task` has the estimator, and
-    its training data X and y for callbacks that compute scores.
+    `context` is the context of the whole fit, from `fit_task`. `task` has the
+    estimator, and its training data X and y for callbacks that compute scores.
     """
     own = net.callbacks_, net.max_epochs
     for _, callback in callbacks:
@@ -72,7 +72,7 @@ def cloned_callbacks(callbacks):
 
 
 class FlushDenormals(Callback):
-    """Call `flush_denormals` once in 100 steps of training."""
+    """Call `flush_denormals` every 100 steps of training."""
 
     def on_train_begin(self, net, **kwargs):
         """Reset the number of steps."""
