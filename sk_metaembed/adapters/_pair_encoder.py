@@ -259,7 +259,8 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
     def _pairs(self, output, n_texts, info, places=None):
         """Return the features of all pairs, or SequencePairs, of the encoder's output.
 
-        `places` are the rows of the output, of all first and then all second sides.
+        `places` are the output rows of all first sides, followed by those of all second
+        sides.
         """
         places = np.arange(n_texts) if places is None else places
         if isinstance(output, TokenSequences | EmbeddedSequences):

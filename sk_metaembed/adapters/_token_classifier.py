@@ -44,7 +44,7 @@ class TokenClassifier(
     """Tag tokens with a scikit-learn classifier, each token separately.
 
     The features of a token are its vectors of all sources, concatenated; `window` adds
-    of its neighbors. With ``LogisticRegression`` it is a tagger for named
+    the vectors of its neighbors. With ``LogisticRegression`` it is a tagger for named
     entities, parts of speech or chunks that trains in seconds, and a baseline for
     `DynamicMetaTagger`, which uses the whole sentence.
 
@@ -53,7 +53,8 @@ class TokenClassifier(
     estimator : classifier
         Cloned, and fitted with one row per token. May be a Pipeline.
     window : int, default=0
-        Number of neighbors on each side. Beyond the ends of a sentence they are zeros.
+        Number of neighbors on each side. Neighbors beyond the ends of a sentence are
+        zeros.
     scheme : {"IOB2", "IOBES"}, default=None
         The scheme of the tags: y must follow it, and invalid predictions are repaired
         as by `sk_metaembed.sequences.convert_tags`. None allows any tags.
@@ -87,9 +88,10 @@ class TokenClassifier(
     for batches of bounded size. If no vector depends on context and `window` is 0, each
     distinct word is predicted once.
 
-    scikit-learn does not treat it as a classifier, because lists are not class labels:
-    folds are not stratified, and searches need ``scoring=make_scorer(span_f1_score)``.
-    ``cross_val_predict`` returns tags, but not probabilities.
+    scikit-learn does not treat the tagger as a classifier, because lists are not class
+    labels: folds are not stratified, and searches need
+    ``scoring=make_scorer(span_f1_score)``. ``cross_val_predict`` returns tags, but not
+    probabilities.
 
     Examples
     --------

@@ -5,7 +5,7 @@ None of the data is part of this package. Some sets come in pip packages. The
 ``SK_METAEMBED_DATA`` first, and download missing files into the cache. Error messages
 name the missing file and what to do.
 
-What the loaders of corpora return depends on the kind of data:
+The type that a loader returns depends on the kind of data:
 
 - A table (`load_birds`) is a data frame, ``as_frame=True`` by default: its columns have
   different types and are selected by name, while an array of them can only have the

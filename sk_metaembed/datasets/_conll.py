@@ -33,7 +33,7 @@ def load_conll(
 ) -> Bunch | Any:
     r"""Load a CoNLL file: a token and its tags per line, blank lines between sentences.
 
-    An invalid line is an error that names it.
+    An invalid line raises an error that names the line.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def load_conll(
         data : TokenSequences
             The sentences.
         target : ndarray of object, shape (n_sentences,)
-            The column "tags": a list of str per sentence, of its length. Missing if
+            The column "tags": a list of str per sentence, one tag per token. Missing if
             `columns` does not name it.
         groups : ndarray of int64, shape (n_sentences,)
             Index of the document of each sentence, for ``GroupKFold``. Lines that begin

@@ -1,4 +1,4 @@
-"""Files of data sets: where they are, tables of text, and the result of a loader.
+"""Files of data sets: their paths, tables of text, and the result of a loader.
 
 Archives are unpacked here and not by pooch: only one member is copied, to a fixed path,
 atomically and with a limit on its size.
@@ -115,7 +115,7 @@ def _check(file, actual, expected):
 
 
 def copy_member(archive, member, target):
-    """Copy one file of a zip or tar archive to `target`, whatever its path there.
+    """Copy one file of a zip or tar archive to `target`, whatever its folder.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def make_bunch(
     Parameters
     ----------
     data : dict of str to ndarray, ndarray of shape (n_rows, n_columns), or list of str
-        A dict has the columns of a table: without frames it is made an array.
+        A dict has the columns of a table; without frames, the columns become an array.
     target : ndarray of shape (n_rows,)
     feature_names : list of str
         Names of the columns.
@@ -267,6 +267,6 @@ def make_bunch(
 
 
 def duplicate_groups(keys):
-    """Return int64 numbers of keys; equal keys have equal numbers."""
+    """Return an int64 number per key; equal keys have equal numbers."""
     numbers = {}
     return np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.int64)

@@ -100,8 +100,8 @@ def compare_sources(
         As in scikit-learn, greater is better. None is "roc_auc" for two classes,
         "accuracy" for more, and "r2" for numbers.
     groups : array-like of shape (n_rows,), default=None
-        Rows of one group are held out in the same fold, also in the folds of the
-        training part by which a stack or a table chooses weights and penalties.
+        Rows of one group are held out in the same fold, including the inner folds, by
+        which a stack or a table chooses weights and penalties.
     target_type : {"auto", "continuous"}, default="auto"
         Type of y; a Pipeline must end in a regressor for "continuous". "auto" is the
         type that a Pipeline predicts; without one, it decides like scikit-learn's

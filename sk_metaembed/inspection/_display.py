@@ -1,4 +1,4 @@
-"""What displays share: colors, axes, legends and bars, and words shaded in HTML."""
+"""Shared parts of displays: colors, axes, legends, bars, and words shaded in HTML."""
 
 from __future__ import annotations
 

@@ -114,8 +114,9 @@ def explain(
     without the word [2]_, and of a source the value minus the value with all its
     vectors unknown. They measure the effect of a single word or source, and do not sum
     to the value: if two words have the same meaning, each contributes little. Without a
-    word the next ones move, which models of positions notice. The base value is the
-    mean prediction of `background`, or the value of the text without any word.
+    word, the next words move, which changes the output of models that use positions.
+    The base value is the mean prediction of `background`, or the value of the text
+    without any word.
 
     The contribution of a column of a frame is the value minus the mean value with the
     column's entry replaced by the entries of the `background` rows. It requires
@@ -126,7 +127,7 @@ def explain(
     the pooling and a linear model are steps of the pipeline itself, and no step between
     them mixes their dimensions. Otherwise sources are left out in turn, as in a
     pipeline of `make_text_pipeline`, whose union is inside its `TextMetaEncoder`.
-    Without a union they are then not available.
+    Without a union, contributions of sources are then not available.
 
     References
     ----------
@@ -203,7 +204,7 @@ def _values_only(texts, outputs, choose, background):
 
 
 def _explanation(estimator, outputs, texts, exact, background):
-    """Return the Explanation; what is not exact is computed by occlusion."""
+    """Return the Explanation, by occlusion where contributions are not exact."""
     tokens, values, targets, base, words, sources = exact
     rows, token_rows = np.arange(len(values)), tokens.segment_ids()
     word_method = source_method = "exact"
@@ -326,7 +327,7 @@ def _without_sources(estimator, X):
 
 
 def _without_columns(texts, background, outputs):
-    """Return mean values if a column is replaced by that of the background, by name."""
+    """Return mean values with each column replaced by background entries, by name."""
     X, names = texts.X, list(texts.X.columns)
     rows = np.repeat(np.arange(len(X)), len(background))
     others = np.tile(np.arange(len(background)), len(X))

@@ -96,7 +96,7 @@ class Contributions(NamedTuple):
 
 
 def exact_contributions(estimator, X, choose, background=None):
-    """Return the `Contributions` of words and sources, None if they are not exact.
+    """Return the exact `Contributions` of words and sources, None if none exist.
 
     `choose` returns the column to explain in each row of values (n_texts, n_columns).
     """

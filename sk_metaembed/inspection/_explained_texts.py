@@ -2,8 +2,8 @@
 
 `read_texts` returns one of two classes with the same interface: `X` and its `tokens`,
 the `column` of texts in a table, and two methods. ``without(i)`` yields the variants of
-row i, each with a key that is equal for equal variants; ``join(variants)`` makes an
-input of the estimator of them.
+row i, each with a key that is equal for equal variants; ``join(variants)`` turns
+variants into an input of the estimator.
 """
 
 from functools import cached_property
@@ -173,7 +173,7 @@ class _Strings:
 
 
 def sizes_of(tokens):
-    """Return the number of tokens in each text; long ones count per four characters."""
+    """Return the number of tokens per text; long tokens count per four characters."""
     texts = [""] * len(tokens) if tokens.texts is None else tokens.texts
     n_characters = np.array([len(text) for text in texts])
     return np.maximum(np.maximum(tokens.lengths, n_characters // 4), 1)

@@ -56,8 +56,8 @@ class Explanation(ShadedTexts, BaseDisplay):
     base : ndarray of shape (n_texts,)
         The base value of each text.
     words : ndarray of shape (n_tokens,)
-        The contribution of each word. If exact, they and ``base`` sum to the value of
-        each text that has words.
+        The contribution of each word. If exact, the contributions and ``base`` sum to
+        the value of each text that has words.
     sources : dict of str to ndarray of shape (n_texts,)
         The contribution of each source to each text; empty if there are no sources.
     columns : dict of str to ndarray of shape (n_texts,)
@@ -149,7 +149,7 @@ class Explanation(ShadedTexts, BaseDisplay):
             For words, one row per word: ``sequence``, ``position``, ``token``,
             ``contribution``. Otherwise one row per text: ``sequence``, ``target``,
             ``value``, ``base``, and one column per source or column of the table, which
-            replaces any of the former that has the same name.
+            replaces another column of the same name.
         """
         import pandas as pd
 

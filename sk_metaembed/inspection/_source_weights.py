@@ -179,7 +179,7 @@ class SourceWeightsDisplay(BaseDisplay):
         Returns
         -------
         SourceWeightsDisplay
-            With sorted groups.
+            The display, with sorted groups.
 
         Raises
         ------

@@ -88,9 +88,9 @@ class TokenWeightsDisplay(ShadedTexts, NamedErrorsMixin):
 
     Shows the attention of `DynamicMetaEmbedding`, `DynamicMetaClassifier` and the other
     ``Dynamic*`` estimators for single words: color and symbol stand for the source
-    with the largest weight, the depth of the shade and the number for that weight.
-    In a notebook, the display shows the texts; `to_html` writes them to a file. Create
-    a display with `from_estimator`; the constructor takes precomputed weights.
+    with the largest weight, the depth of the shade and the number for the weight
+    itself. In a notebook, the display shows the texts; `to_html` writes them to a file.
+    Create a display with `from_estimator`; the constructor takes precomputed weights.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class TokenWeightsDisplay(ShadedTexts, NamedErrorsMixin):
         Returns
         -------
         TokenWeightsDisplay
-            A notebook shows the texts.
+            The display; a notebook shows its texts.
 
         Raises
         ------

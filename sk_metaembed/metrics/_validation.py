@@ -10,8 +10,8 @@ from .._core._frames import is_missing, plain_str
 def check_word_pairs(pairs):
     """Return distinct words in order, and int64 codes into them, (n_pairs, 2).
 
-    The pairs are a list of tuples, an array or a DataFrame of str; anything else, no
-    pairs, and rows with another number of words are errors.
+    The pairs are a list of tuples, an array or a DataFrame of str. Anything else raises
+    an error, and so do empty pairs and rows that do not have two words.
     """
     rows = _as_list(pairs)
     table = {}

@@ -147,7 +147,7 @@ def word_similarity_score(
 
 
 def _vectors_of_words(embedding, words, case_fallback):
-    """Return vectors (n_words, dim) and known mask, with lower case as a fallback."""
+    """Return vectors (n_words, dim) and which words are known, with a case fallback."""
     values, known = lookup_vectors(embedding, words)
     known = np.array(known)  # stores and blocks have read-only arrays
     retry = [i for i in np.flatnonzero(~known) if words[i].lower() != words[i]]

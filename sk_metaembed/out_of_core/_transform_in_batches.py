@@ -76,9 +76,10 @@ def transform_in_batches(
     source : iterable, path-like, DataFrame, or pyarrow Table, Dataset or reader
         The documents: an iterable of texts or token lists, including generators; the
         path of a text file with a document per line, of a JSON-lines file
-        (``.jsonl``), both compressed or not, of a Parquet or Arrow file, or of a folder
-        of files of one of these types; a pandas or polars DataFrame; a pyarrow Table,
-        RecordBatch, RecordBatchReader or Dataset, which also reads CSV and ORC.
+        (``.jsonl``), either of which may be compressed, of a Parquet or Arrow file, or
+        of a folder of files of one of these types; a pandas or polars DataFrame; a
+        pyarrow Table, RecordBatch, RecordBatchReader or Dataset, which also reads CSV
+        and ORC.
     out : path-like
         ``.npy`` for a single array, which ``np.load(out, mmap_mode="r")`` maps;
         ``.parquet`` for a table with a row group per batch: vectors are one column
@@ -305,7 +306,7 @@ def _check_columns(names, column, keep):
 def _open_path(path):
     """Return the lines or objects of a file or folder, or a Dataset of pyarrow.
 
-    The second result is whether they are objects.
+    The second result is True for objects.
     """
     if not path.exists():
         raise FileNotFoundError(

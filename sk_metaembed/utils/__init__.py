@@ -1,1 +1,1 @@
-"""Checks of estimators of other authors."""
+"""Checks of estimators that other authors wrote."""

@@ -1,4 +1,4 @@
-"""What a source, a combination or a pooling of another author must satisfy.
+"""Checks of sources, combinations and poolings that other authors wrote.
 
 scikit-learn's suite passes numbers in 2-D arrays, and skips estimators that take other
 input. These checks pass words. The input of an estimator is chosen by its tags: texts,
@@ -37,13 +37,13 @@ def check_estimator(estimator: Any) -> None:
     """Check that an estimator satisfies what pipelines of this package rely on.
 
     Use it to test a source, a combination, a pooling or a predictor that you wrote.
-    The checks are those of scikit-learn for any input, and that
+    The function runs scikit-learn's checks for any input, and checks that
 
     - a row gives the same output alone and in any batch, and empty rows and rows of
       unknown words give finite numbers; they give zeros if the step transforms
       `EmbeddedSequences`;
     - a transformer returns one row per sequence, in float32, and keeps the tokens;
-    - all collections of rows give the same output, and those of invalid rows an error
+    - all collections of rows give the same output, and an invalid row raises an error
       that names the row;
     - steps that transform `EmbeddedSequences` learn nothing from unknown words;
     - copies give the same output, and a second fit is independent of the first;
@@ -58,7 +58,7 @@ def check_estimator(estimator: Any) -> None:
     Raises
     ------
     AssertionError
-        If a check fails. It says what was expected.
+        If a check fails; the message says what was expected.
     TypeError
         If the estimator is a class, takes other input, or predicts tags of tokens.
 
@@ -215,7 +215,7 @@ def _check_blocks(estimator):
     first = X.select(["first"])
     _outputs(_seeded(estimator).fit(first, _targets(estimator)), first)
     for method in expected:
-        _require_error(step, method, first, "", "a block less than in fit")
+        _require_error(step, method, first, "", "one block fewer than in fit")
     _require_error(_seeded(estimator), "fit", _rows(), "EmbeddedSequences", "tokens")
 
 
