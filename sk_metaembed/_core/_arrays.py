@@ -1,4 +1,4 @@
-"""Arrays: read-only ones, rows of vectors, and rows of different lengths.
+"""Read-only arrays, rows of vectors, and rows of different lengths.
 
 The result of a row does not depend on the other rows: sums run along the row only. In
 `row_product` this holds up to rounding, because a BLAS does the sums.
@@ -29,7 +29,7 @@ def read_only(array):
         array.flags.writeable = False
     elif array.base is not None:
         return array
-    return array.view()  # of a read-only array: its flag cannot be reset
+    return array.view()  # the flag of a view of a read-only array cannot be reset
 
 
 def immutable(array):

@@ -44,7 +44,7 @@ def check_sample_weight(sample_weight, X, name="sample_weight"):
         raise ValueError("Sample weights must contain at least one non-zero number.")
     with np.errstate(over="ignore"):
         total = weights.sum()
-    if total > np.finfo(np.float32).max:  # in which some models compute
+    if total > np.finfo(np.float32).max:  # some models compute in float32
         row = int(weights.argmax())
         raise ValueError(
             f"{name} sums to {total:.2g}, more than float32 holds; the largest "

@@ -92,7 +92,7 @@ def parameter_of_pairs(model):
 
     The shape does not show whether values are of pairs: three classes have three.
     """
-    model = getattr(model, "best_estimator_", model)  # of a search
+    model = getattr(model, "best_estimator_", model)  # if the estimator is a search
     params = model.get_params() if hasattr(model, "get_params") else {}
     name = "decision_function_shape"
     of_pairs = (k for k, v in params.items() if k.endswith(name) and v == "ovo")

@@ -686,7 +686,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         shown = dict(options)
         for key, value in options.items():
             if isinstance(value, bool) and key != "layer_norm":
-                shown[key] = repr(value)  # in Python, a bool is a number
+                shown[key] = repr(value)  # a bool is a number in Python
         owner = f"{type(self).__name__}'s {name}"
         validate_parameter_constraints(constraints, shown, owner)
 

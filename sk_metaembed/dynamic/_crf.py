@@ -343,7 +343,7 @@ class TagLoss(nn.Module):
         """Return the scalar loss; `weights` has one number per token."""
         scores, chain, grid = outputs
         tags, weights = tags.to(scores.device), weights.to(scores.device)
-        # A held-out tag without a score has no finite loss: it counts as 0.
+        # A held-out tag without a score has no finite loss, so its loss counts as 0.
         unseen = tags >= scores.shape[1]
         tags = tags.masked_fill(unseen, 0)
         if self.kind == "crf":

@@ -353,7 +353,7 @@ class WeightedLoss(nn.Module):
 
 
 def _cross_entropy(outputs, labels, label_smoothing=0.0):
-    # A held-out label without an output has no finite loss: it counts as 0.
+    # A held-out label without an output has no finite loss, so its loss counts as 0.
     labels = labels.masked_fill(labels >= outputs.shape[1], _NO_LABEL)
     return nn.functional.cross_entropy(
         outputs,

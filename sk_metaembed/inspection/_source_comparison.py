@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Names of the default scores.
 _LABELS = {"roc_auc": "Area under the ROC curve", "accuracy": "Accuracy", "r2": "R²"}
 _LEVEL = 0.95
-_LONGEST = 36  # characters of a label
+_LONGEST = 36  # maximum characters of a label
 
 
 def interval(values):

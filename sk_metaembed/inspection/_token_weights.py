@@ -79,7 +79,7 @@ def dominant_source(weights):
     return source, np.where(source < 0, 0.0, strength)
 
 
-_MAX_WORDS = 1000  # more are unreadable
+_MAX_WORDS = 1000  # more words are unreadable
 
 
 @dataclass(eq=False, repr=False)

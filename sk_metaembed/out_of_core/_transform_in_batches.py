@@ -290,7 +290,7 @@ def _read_arrow(source, column, keep, size):
 
 
 def _check_columns(names, column, keep):
-    """Raise a ValueError unless a row with these names has the columns."""
+    """Raise a ValueError if one of the columns is not among the names."""
     if not column:
         raise ValueError(
             "set column to the name of the one with the texts, or to a list of names "

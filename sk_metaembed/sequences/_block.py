@@ -81,9 +81,9 @@ class Block(Immutable):
     name: str
     level: Level
     known: NDArray[np.bool_]
-    # A table and the index in the table of each row of `values` (-1 for zeros), or None
-    # if the table is `values`. Steps can compute once per row of a table that blocks
-    # share.
+    # A table, and the index of each row of `values` in the table (-1 for zeros) or None
+    # if `values` is the table. If blocks share a table, steps compute once per row of
+    # the table.
     _table_rows: tuple[NDArray[Any], NDArray[Any] | None]
 
     __slots__ = ("_table_rows", "known", "level", "name")

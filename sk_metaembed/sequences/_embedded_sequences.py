@@ -199,7 +199,7 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
         Returns
         -------
         EmbeddedSequences
-            With these blocks only.
+            The same tokens with these blocks only.
         """
         return type(self)(self.tokens, blocks)
 

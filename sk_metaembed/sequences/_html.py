@@ -5,7 +5,7 @@ from html import escape
 
 _PREVIEW_ROWS = 5
 _PREVIEW_TOKENS = 12
-_LONGEST = 40  # characters of a displayed word
+_LONGEST = 40  # maximum characters of a displayed word
 
 # Only translucent grays, which are readable on dark and light pages.
 _STYLE = """

@@ -172,7 +172,7 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
             The estimator itself.
         """
         self._splitter()
-        self.__dict__.pop("n_missing_", None)  # of an earlier fit
+        self.__dict__.pop("n_missing_", None)  # from an earlier fit
         if not isinstance(X, Iterator):
             tokens = check_tokens(X, split=_no_tokens, missing=self.missing)
             self._check_input(X, tokens)
