@@ -22,10 +22,11 @@ from scipy.sparse import issparse
 _STEPS = 100  # maximum steps of Newton's method
 _CG_STEPS = 200
 _TOLERANCE = 1e-4  # of the mean gradient per row, as in scikit-learn
-_SQUARED_TOLERANCE = 1e-4  # the same for the squared loss, in standard deviations
+_FINE_TOLERANCE = 1e-6  # the same, for the model that is kept
+_SQUARED_TOLERANCE = 4e-4  # for the squared loss, times the root mean squared error
 _LARGE_WEIGHT = 100  # times the 90th percentile
 _FORCING = 0.3  # share of the gradient that conjugate gradients may leave
-_SQUARED_FORCING = 1e-2
+_SQUARED_FORCING = 6e-3
 _DECREASE = 1e-4  # share of the predicted decrease that a step must reach
 _ROUNDING = 1e-7  # of a loss
 _LEAST_CURVATURE = 1e-9  # relative to the curvature of the preconditioner
@@ -97,12 +98,13 @@ class Problems:
         shape = weights.shape[1], Y.shape[1]
         self._intercepts = np.full(shape, np.nan) if intercepts is None else intercepts
 
-    def solve(self, penalty, start=None, problems=None, is_enough=None):
+    def solve(self, penalty, start=None, problems=None, is_enough=None, fine=False):
         """Return the `Solution` of some or all problems for a penalty.
 
         The iterations start from `start`, the solution for another penalty. They end
         early if ``is_enough(decisions)`` returns True. It is called after each step,
-        unless memory requires solving blocks of columns in turn.
+        unless memory requires solving blocks of columns in turn. With `fine`, the
+        tolerance of the log losses is smaller.
         """
         n_problems, n_columns = self._intercepts.shape
         problems = np.arange(n_problems) if problems is None else np.array(problems)
@@ -126,9 +128,8 @@ class Problems:
                 self._moments,
             )
             own_start = start and [each[..., some, columns] for each in start]
-            parts.append(
-                newton.solve(penalty, own_start, is_enough if size >= n else None)
-            )
+            own_enough = is_enough if size >= n else None
+            parts.append(newton.solve(penalty, own_start, own_enough, fine))
         if len(parts) == 1:
             return parts[0]
         axis = -2 if divides_problems else -1
@@ -154,7 +155,7 @@ class _Newton:
         capped = np.minimum(weights, _LARGE_WEIGHT * np.array(usual))
         self._sizes = capped.sum(axis=0, dtype=np.float64)[:, None]
 
-    def solve(self, penalty, start=None, is_enough=None):
+    def solve(self, penalty, start=None, is_enough=None, fine=False):
         """Return the `Solution` for a penalty."""
         is_fitted = np.isnan(self._intercepts)
         if start is None:
@@ -163,16 +164,22 @@ class _Newton:
             decisions = np.zeros((len(self.Y), *shape), dtype) + intercept.astype(dtype)
             start = np.zeros((self.X.shape[1], *shape), dtype), intercept, decisions
         coef, intercept, decisions = start
-        tolerance = _SQUARED_TOLERANCE if self.loss == "squared" else _TOLERANCE
+        tolerance = _FINE_TOLERANCE if fine else _TOLERANCE
         objective, errors, curvature = self._evaluate(decisions, coef, penalty)
-        for _ in range(_STEPS):
+        for i in range(_STEPS):
             slopes = self._products(errors)
             slopes = slopes[0] + penalty * coef, slopes[1]
             largest = np.abs(slopes[0]).max(axis=0, initial=0)
             largest = np.maximum(largest, np.abs(slopes[1]))
             if self.loss == "softmax":
                 largest = largest.max(axis=1, keepdims=True)
-            is_open = (largest > tolerance * self._sizes) & is_fitted
+            enough = tolerance * self._sizes
+            if self.loss == "squared":
+                # Where errors are small, slopes are small for other penalties, too.
+                # Each penalty has at least one step.
+                total = np.sqrt(2 * objective * self._sizes)
+                enough = _SQUARED_TOLERANCE * total if i else 0
+            is_open = (largest > enough) & is_fitted
             if not is_open.any():
                 break
             step, change = self._newton_step(curvature, penalty, slopes, is_open)

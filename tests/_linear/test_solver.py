@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import r2_score
 
+from sk_metaembed import StackedMetaClassifier, StackedMetaRegressor, TokenSequences
 from sk_metaembed._linear import _solver
 from sk_metaembed._linear._solver import DualRidge, Problems, Product
 
@@ -185,3 +187,39 @@ def test_a_large_weight_in_other_problems_leaves_a_softmax_finite():
     for penalty in (1.0, 0.1, 0.01):
         solution = problems.solve(penalty, solution)
     assert np.isfinite(solution.decisions).all()
+
+
+def texts(n_rows):
+    """Return tokens of frequent and rare words, and sums over the words of each row."""
+    rng = np.random.default_rng(0)
+    share = 1 / np.arange(1, 2001)
+    words = rng.choice(2000, size=(n_rows, 12), p=share / share.sum())
+    X = TokenSequences.from_lists([[f"w{word}" for word in row] for row in words])
+    sums = rng.normal(size=(2000, 3))[words].sum(axis=1)
+    return X, sums / sums.std(axis=0)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities_of_a_stack_are_those_of_scikit_learn(n_classes):
+    X, sums = texts(900)
+    y = sums[:, :n_classes].argmax(axis=1)
+    stack = StackedMetaClassifier(random_state=0).fit(X[:600], y[:600])
+    for fitted in stack.estimators_.values():
+        rows, own = fitted[:-1].transform(X), fitted[-1]
+        model = LogisticRegression(C=own.C, tol=1e-8, max_iter=10_000)
+        model.fit(rows[:600].astype(float), y[:600])
+        expected = model.predict_proba(rows.astype(float))
+        np.testing.assert_allclose(own.predict_proba(rows), expected, atol=5e-4)
+
+
+def test_numbers_almost_without_noise_are_predicted_as_by_scikit_learn():
+    X, sums = texts(2800)
+    y = sums[:, 0] + 0.01 * sums[:, 1]
+    stack = StackedMetaRegressor(random_state=0).fit(X[:2000], y[:2000])
+    for fitted in stack.estimators_.values():
+        rows, own = fitted[:-1].transform(X).astype(float), fitted[-1]
+        model = Ridge(own.alpha, solver="sparse_cg", tol=1e-8)
+        model.fit(rows[:2000], y[:2000])
+        expected = r2_score(y[2000:], model.predict(rows[2000:]))
+        found = r2_score(y[2000:], own.predict(rows[2000:]))
+        assert found == pytest.approx(expected, abs=1e-3)
