@@ -36,7 +36,7 @@ from ._summaries import SCORES, columns_frame, learners_frame, shorten, summariz
 from ._suspicious import find_suspicious
 
 _PREDICT_ROWS = 100_000  # at a time, which bounds the memory of features
-_MISSING = "empty, NA, None, null or nan"  # as pandas reads text files, among others
+_MISSING = "empty, NA, None, null or nan"  # missing values for pandas, among others
 
 
 def fit(options):
@@ -216,7 +216,7 @@ def _output(options, suffix):
 
 
 def _writable(path, option):
-    """Return the path of a file to write, in a folder that exists."""
+    """Return the path of a file to write; check that its folder exists."""
     path = file_path(path, option)
     check_parent(path, option)
     return path

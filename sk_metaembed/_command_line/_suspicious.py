@@ -8,8 +8,8 @@ from ..tables._api import plain_features
 
 _LEAK_R2 = 0.98
 _AS_GOOD = 0.01  # below the score of all columns
-_HIGH = 0.95  # of a tree, whose steps cost a little
-_CLEARLY = 0.5  # of the way from the score of a constant to 1
+_HIGH = 0.95  # score of a tree, whose steps cost a little
+_CLEARLY = 0.5  # share of the way from a constant's score to 1
 _MOST_ROWS = 5000
 _FOLDS = 3
 _FEWEST_ROWS = 30

@@ -21,21 +21,21 @@ from scipy.sparse import issparse
 
 _STEPS = 100  # maximum steps of Newton's method
 _CG_STEPS = 200
-_TOLERANCE = 1e-4  # of the mean gradient per row, as in scikit-learn
+_TOLERANCE = 1e-4  # for the mean gradient per row, as in scikit-learn
 _FINE_TOLERANCE = 1e-6  # the same, for the model that is kept
 _SQUARED_TOLERANCE = 4e-4  # for the squared loss, times the root mean squared error
 _LARGE_WEIGHT = 100  # times the 90th percentile
 _FORCING = 0.3  # share of the gradient that conjugate gradients may leave
 _SQUARED_FORCING = 6e-3
 _DECREASE = 1e-4  # share of the predicted decrease that a step must reach
-_ROUNDING = 1e-7  # of a loss
+_ROUNDING = 1e-7  # rounding error of a loss
 _LEAST_CURVATURE = 1e-9  # relative to the curvature of the preconditioner
 _HALVINGS = 20
 _MAX_DIMS = 2048  # dense rows of more dimensions are preconditioned by squares only
 _ROWS_PER_DIM = 8  # rows from which the products for the preconditioner are computed
-_CELLS = 1 << 22  # of an array of decision values and coefficients
+_CELLS = 1 << 22  # maximum size of decision values and coefficients
 _TINY = 1e-30
-_RIDGE_ROUNDING = 1e-13  # of the sum of squares
+_RIDGE_ROUNDING = 1e-13  # rounding error of the sum of squares
 
 
 class Solution(NamedTuple):

@@ -22,7 +22,7 @@ MANY_ROWS = 1500
 class Folds(NamedTuple):
     """A division of the training rows into folds."""
 
-    pairs: list  # of (train, test), positions of rows
+    pairs: list  # (train, test) pairs of row positions
     held_out: np.ndarray  # (n_rows,), whether a model has not seen the row
     groups: np.ndarray | None  # (n_rows,), for models that also divide rows into folds
     units: np.ndarray  # (n_rows,), equal for rows that stay together

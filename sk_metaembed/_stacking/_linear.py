@@ -27,7 +27,7 @@ class LinearFit(NamedTuple):
 
     model: Any  # LogisticRegression, LabelRegression or Ridge
     decisions: np.ndarray  # (n_rows, n_columns), out of fold, minus the center
-    row_losses: np.ndarray  # of the rows that chose the penalty
+    row_losses: np.ndarray  # losses of the rows that chose the penalty
 
 
 def fit_linear(X, target, folds, sample_weight, per_dimension=False):

@@ -96,7 +96,7 @@ def check_target(y, n_rows=None, kind="any"):
     y : array-like, Series, frame, Arrow array or table, or sparse matrix
         Classes, an indicator matrix, columns of classes, or numbers.
     n_rows : int, default=None
-        Number of rows of X. None does not check it.
+        Number of rows of X. None skips the check.
     kind : {"any", "classes", "numbers"}, default="any"
         "classes" raises an error for fractional numbers, "numbers" for texts that are
         not numbers.
@@ -265,7 +265,7 @@ def _as_array(y):
     if hasattr(y, "columns") and (y.shape[1] > 1 or hasattr(y, "to_series")):
         columns = read_frame(y)
         return np.stack([np.fromiter(column, object) for column in columns], axis=1)
-    if str(getattr(y, "dtype", "")).endswith("Int128"):  # of polars; NumPy has none
+    if str(getattr(y, "dtype", "")).endswith("Int128"):  # of polars; NumPy lacks it
         return np.array(y.to_list(), dtype=object)
     try:
         array = np.asarray(y)

@@ -21,7 +21,7 @@ from .._core._sklearn import parameter_of_pairs
 _LEAST_PROBABILITY = 1e-6
 _FAR = 1e6  # larger decision values make others inexact
 _LARGEST = float(np.finfo(np.float32).max)
-_ROUNDING = 1e-3  # of probabilities in float16
+_ROUNDING = 1e-3  # error of probabilities in float16
 _LABEL = np.array([0, 1])  # the classes of a column of an indicator matrix
 
 

@@ -29,8 +29,8 @@ class Target:
 
     kind: str  # "classes", "labels" (sets of them), "numbers" or "tags"
     classes: np.ndarray | None = None  # or the column numbers of labels
-    n_outputs: int  # of a network
-    n_columns: int  # of decision values
+    n_outputs: int  # number of outputs of a network
+    n_columns: int  # number of columns of decision values
     # Per column: the second of two classes, the class, or the number; "" for one column
     # of numbers.
     column_labels: list
@@ -41,8 +41,8 @@ class Target:
     # of two classes, of each of more classes or of each label, or numbers minus the
     # center, (n_rows, n_columns); and which rows are not of a rare class.
     y = columns = is_common = None
-    loss: str  # of a network
-    score: str | None = None  # of held-out rows in the history of a network
+    loss: str  # name of the loss of a network
+    score: str | None = None  # held-out score in the history of a network
     per_token = False  # one target per token instead of one per row
 
     def decision_values(self, decisions):

@@ -153,7 +153,7 @@ def _initial_layers(estimator, sources, generator):
     import torch
 
     device = generator.device
-    if device.type != "cpu":  # the same weights on every device
+    if device.type != "cpu":  # use the same weights on every device
         generator = torch.Generator().manual_seed(generator.initial_seed())
 
     def layer(n_in, n_out):

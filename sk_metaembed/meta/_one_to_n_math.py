@@ -18,8 +18,8 @@ _PATIENCE = 3  # consecutive epochs with too little progress
 class Decoders(NamedTuple):
     """The maps from meta vectors to the vectors of each source."""
 
-    matrices: list  # of (n_components, dim)
-    intercepts: list  # of (dim,)
+    matrices: list  # arrays (n_components, dim)
+    intercepts: list  # arrays (dim,)
 
 
 class Moments(NamedTuple):

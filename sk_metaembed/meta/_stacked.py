@@ -284,7 +284,7 @@ class _BaseStacked(
         self._reads_pairs, self.dims_in_ = rows.are_pairs, rows.dims
         copies = None
         if training.groups is None and isinstance(self.cv, Integral | None):
-            copies = equal_rows(X, warns=True)  # they stay in one fold
+            copies = equal_rows(X, warns=True)  # equal rows stay in one fold
         training.divide(copies, self.random_state, "token sequence")
         members = self._members(rows)
         names = [member.name for member in members]

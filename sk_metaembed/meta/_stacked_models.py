@@ -40,8 +40,8 @@ class View(NamedTuple):
 
 
 VIEWS = {
-    "row": View("vectors"),  # of unit length
-    "dimension": View("vectors", per_dimension=True),  # to unit variance
+    "row": View("vectors"),  # rows of unit length
+    "dimension": View("vectors", per_dimension=True),  # unit variance
     "given": View("vectors"),
     "words": View("tokens", WordFeatures),
     "chars": View("tokens", CharacterFeatures),
@@ -120,14 +120,14 @@ class Member(NamedTuple):
 
     name: str
     estimator: Any  # None is a linear model whose penalty is chosen
-    views: tuple[str, ...]  # of its rows, from which the best is chosen
+    views: tuple[str, ...]  # names of views, the best of which is chosen
     default: float  # weight, relative to those of the others
 
 
 class FittedMember(NamedTuple):
     """A model of a stack, after its fit."""
 
-    view: str  # of the rows, which it reads
+    view: str  # name of the view that the model reads
     model: Any  # fitted on all rows; or a list of one per fold, fitted without its rows
     # (n_rows, n_columns), out of fold; of the model itself for rows not held out
     decisions: np.ndarray

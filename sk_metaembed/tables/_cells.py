@@ -54,7 +54,7 @@ MISSING = frozenset(
 # they may be values. SAS and Stata write ".a" to ".z".
 _ALSO = frozenset(
     ["na", "n.a.", "nat", "nil", "none", "undefined", "#n/a", "-nan", "\\n"]
-    + ["nan(ind)", "-nan(ind)", "nan(snan)", "-nan(snan)"]  # of Microsoft's C
+    + ["nan(ind)", "-nan(ind)", "nan(snan)", "-nan(snan)"]  # from Microsoft's C library
     + ["-", "--", "---", ".", "...", "?", "–", "—", "._"]
     + [f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
     # of MySQL, and day 0 of Excel

@@ -138,9 +138,9 @@ class ColumnEncoder:
 
     name: str
     format: ColumnFormat
-    notations: dict  # of the training rows, each with its first cell
+    notations: dict  # notation in the training rows: its first cell
     offset: float = 0.0  # subtracted from the numbers of the column
-    codes: dict | None = None  # of `find_codes`
+    codes: dict | None = None  # the output of `find_codes`
     code_length: int = 0
     ambiguous: str = ""  # a number in fit that is valid with either decimal separator
     unshown: str = ""  # separators whose role no number in fit shows

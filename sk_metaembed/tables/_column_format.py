@@ -200,7 +200,7 @@ def _string_format(start, values, name):
     """Return the format of a column of strings, and the odd values."""
     sample = values.sample(_SAMPLE)
     long = [text for text in values.texts if len(text) > 15 and text.isdecimal()]
-    n_merged = len(long) - len({*map(float, long)})  # as floats
+    n_merged = len(long) - len({*map(float, long)})  # equal as floats
     if (
         may_be_numbers(sample.texts)
         and not _are_identifiers(sample)

@@ -61,7 +61,7 @@ _WORD = re.compile(r"[a-z][\w/+-]*", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"\s?[\[(]([^\[\]()]+)[\])]")
 _LINK = re.compile(r"[\s,]+(?:at|um|à|a las|às|alle|kl\.?|klo|ore)$", re.IGNORECASE)
 _ERA = re.compile(r"\s(bce?|ad|ce)$", re.IGNORECASE)
-_MONOTONIC = re.compile(r"\sm=[+-][\d.]+$")  # of Go
+_MONOTONIC = re.compile(r"\sm=[+-][\d.]+$")  # written by Go
 
 
 # Patterns of dates and times that are first rewritten in a usual form.
@@ -95,7 +95,7 @@ _DAY_OF_YEAR = re.compile(r"[12]\d{3}-(\d{3})")
 _LATE = 335  # a day of the year in December
 _CHINESE = str.maketrans("年月년월時时시分분", "----:::::", "日일秒초")
 _CHINESE_MARKS = re.compile(r"\s*([-:])\s*")
-_MOST_CYCLES = 500  # of 400 years; microseconds reach further
+_MOST_CYCLES = 500  # cycles of 400 years; microseconds reach further
 
 
 def read_dates(texts, order):
@@ -125,7 +125,7 @@ def _parse(text, order):
     if len(text) > _LONGEST or not any(map(str.isdecimal, text)):
         return None
     if text[4:5] == text[7:8] == "-":
-        with suppress(ValueError):  # of other forms
+        with suppress(ValueError):  # raised for texts of other forms
             date = datetime.datetime.fromisoformat(text)
             offset = date.utcoffset()
             if offset is None:

@@ -182,7 +182,7 @@ def fit_trees(X, target, folds, sample_weight, random_state):
             if len(rows) > _MOST_ROWS:
                 rows = rng.permutation(rows)[:_MOST_ROWS]
             tree = ExtraTreeRegressor(
-                min_samples_leaf=2,  # as accurate as 1, and half as large
+                min_samples_leaf=2,  # as accurate as 1, with half the tree size
                 max_features=0.5 if target.kind == "numbers" else "sqrt",
                 random_state=rng.randint(2**31 - 1),
             )

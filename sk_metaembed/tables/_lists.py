@@ -27,7 +27,7 @@ _ITEM = re.compile(
 _BRACKETS = re.compile(r"[\[({].*[\])}]", re.DOTALL)
 _SEPARATORS = (";", "|", ",", " / ", "\n")
 _MISSING = frozenset(["None", "NULL", "null", "NA", "nan", "NaN", "<NA>"])
-_PAIR = re.compile(r"\S\s*[:=]\s*\S")  # of a mapping such as {"a": 1}
+_PAIR = re.compile(r"\S\s*[:=]\s*\S")  # an item of a mapping such as {"a": 1}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)|''|\"\"", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 

@@ -25,7 +25,7 @@ _FALSE = frozenset(
     ["false", "no", "n", "f", "falsch", "faux", "falso", "onwaar", "fałsz", "falskt"]
     + ["ложь"]
 )
-_TRUTH = {"true": 1.0, "false": 0.0}  # as bools are read
+_TRUTH = {"true": 1.0, "false": 0.0}  # spreadsheets translate these
 
 # Words and signs around a number that is an upper or lower bound.
 _BOUND = re.compile(r"([<≤]|(?:under|up to)\b)|([>≥]|over\b|.*\+$)", re.I | re.DOTALL)
@@ -428,7 +428,7 @@ _INSIDE = re.compile(
     rf"(?<![\d.,])({BODY})([^\W\d_]+(?:/[^\W\d_]+)?|[%\"']| [^\W\d_]+(?:/[^\W\d_]+)?)?"
 )
 _MOST_SLOTS = 8
-_LEAST_SHARE = 0.01  # of the rows have a slot
+_LEAST_SHARE = 0.01  # minimum share of rows with a slot
 
 
 class NumbersInside(NamedTuple):

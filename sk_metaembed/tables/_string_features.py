@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from .._linear._conjugate_gradients import conjugate_gradients
 
 _N_ITER = 25
-_TOLERANCE = 1e-3  # of the gradient, relative to the first
+_TOLERANCE = 1e-3  # of the gradient, relative to the first gradient
 
 
 class RidgeFit(NamedTuple):
@@ -18,7 +18,7 @@ class RidgeFit(NamedTuple):
     coef: np.ndarray  # (n_features, n_targets)
     intercept: np.ndarray  # the means of the targets; features are not centered
     out_of_fold: np.ndarray  # (n_rows, n_targets), by models of the other folds
-    r2: float  # of `out_of_fold`, with all targets together
+    r2: float  # R2 of `out_of_fold` over all targets
 
 
 def fit_ridge(X, codes, targets, folds, weights, penalties):
@@ -91,8 +91,8 @@ def _means(total, size):
 
 
 _PENALTIES = (0.3, 1.0, 3.0, 10.0)
-_MAX_FEATURES = 20_000  # of words, and of characters
-_LEAST_RATIO = 1e-5  # of singular values
+_MAX_FEATURES = 20_000  # of words, and also of characters
+_LEAST_RATIO = 1e-5  # to the largest singular value
 _LEAST_R2 = 2.0  # times the number of rows
 
 

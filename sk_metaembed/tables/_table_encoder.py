@@ -42,7 +42,7 @@ from ._column_format import find_duplicates
 from ._table_reader import read_table
 from ._text_meta_encoder import NamedSourcesMixin, TextMetaEncoder
 
-_FEWEST_ROWS = 30  # for predictions out of fold
+_FEWEST_ROWS = 30  # that out-of-fold predictions need
 _NGRAMS = "ngrams"
 _MAX_COLUMNS = 10  # the most frequent classes, with a column of predictions each
 

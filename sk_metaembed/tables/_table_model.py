@@ -48,7 +48,7 @@ from ._learners import (
 _LEARNERS = ("boosting", "trees", "linear")
 # Boosting waits for all threads after each of thousands of short loops: on a machine
 # that does other work, two threads take 30 times as long as one for a small table.
-_FEWEST_CELLS = 1_000_000  # for several threads
+_FEWEST_CELLS = 1_000_000  # that several threads need
 # The limit of OpenMP belongs to a thread, and the limit of BLAS to the process.
 _ONE_THREAD: dict[str, Any] = {"limits": 1, "user_api": "openmp"}
 _MANY_COPIES = 0.1  # share of the rows; from this share on, a warning counts copies

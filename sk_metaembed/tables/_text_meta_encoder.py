@@ -81,10 +81,10 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
     """Predict y from sequences, out of fold for the training rows.
 
     Not public. The columns are the decision values of a `StackedMetaClassifier`, or the
-    predictions of a `StackedMetaRegressor`; there are none for fewer than 200 training
-    rows with ``cv="auto"``, nor if no row can be held out because almost all texts are
-    equal. Sources in `ignored` are left out, because the stack reads the words
-    themselves.
+    predictions of a `StackedMetaRegressor`; there are no columns for fewer than 200
+    training rows with ``cv="auto"``, or if almost all texts are equal, so that no row
+    can be held out. Sources in `ignored` are left out, because the stack reads the
+    words themselves.
     """
 
     def __init__(self, ignored, tfidf, target_type, cv, random_state, n_jobs):
@@ -487,8 +487,8 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         """
         if isinstance(X, SequencePairs):
             raise TypeError(
-                f"X must hold columns of texts, got {X!r}. Pass the columns that the "
-                "pairs were made of."
+                f"X must hold columns of texts, got {X!r}. Pass the original "
+                "columns of texts."
             )
         X = plain_container(X)
         if not reset:

@@ -104,7 +104,7 @@ def _read_zone(name):
 
 @cache
 def _full_names():
-    """Return the names in the IANA database by their forms in lower case."""
+    """Return the names in the IANA database by lower-case name."""
     import zoneinfo
 
     return {name.casefold(): name for name in zoneinfo.available_timezones()}
@@ -120,7 +120,7 @@ _SIZES = {
     "μs": 1e-6, "ns": 1e-9,
 }  # fmt: skip
 _FIELDS = "year", "month", "day", "hour", "minute", "second"
-_OBJECTS = ("MonthDayNano", "DateOffset", "relativedelta")  # of Arrow, pandas, dateutil
+_OBJECTS = ("MonthDayNano", "DateOffset", "relativedelta")  # in Arrow, pandas, dateutil
 _NUMBER = r"[+-]?\d+(?:[.,]\d+)?"
 
 # Marks for before or after noon next to a time of day, but not inside a word.
