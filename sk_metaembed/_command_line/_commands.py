@@ -124,7 +124,7 @@ def predict(options):
         X = table.iloc[start : start + _PREDICT_ROWS][columns]
         parts.append(pd.DataFrame({"prediction": model.predict(X)}))
         if hasattr(model, "predict_proba"):
-            with warnings.catch_warnings(action="ignore"):  # issued by predict
+            with warnings.catch_warnings(action="ignore"):  # predict has issued them
                 parts[-1][probabilities] = model.predict_proba(X)
     result = pd.concat(parts, ignore_index=True)
     pd.concat([ids, result], axis=1).to_csv(output, index=False)

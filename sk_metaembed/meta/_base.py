@@ -266,7 +266,7 @@ class BaseMetaEmbedding(BlocksTransformer):
 
 
 class WeightedMetaEmbedding(BaseMetaEmbedding):
-    """Adds the parameters `weights` and `normalize`, and the attribute `weights_`."""
+    """Base class that adds the parameters `weights` and `normalize`."""
 
     _parameter_constraints: dict = {
         "weights": WEIGHTS_CONSTRAINT,

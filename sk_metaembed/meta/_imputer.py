@@ -195,7 +195,7 @@ def ridge_map(inputs, targets, alpha):
     """Return the matrix (dim, n_targets) and intercept of a ridge regression."""
     from sklearn.linear_model import Ridge
 
-    # In float64, so that a small alpha is not lost in rounding.
+    # Use float64, so that a small alpha is not lost in rounding.
     ridge = Ridge(alpha).fit(inputs.astype(np.float64), targets.astype(np.float64))
     matrix = ridge.coef_.reshape(-1, inputs.shape[1]).T
     return matrix.astype(np.float32), np.atleast_1d(ridge.intercept_).astype(np.float32)

@@ -501,8 +501,8 @@ class StackedMetaClassifier(TargetClassifierMixin, _BaseStacked):
     r"""Classify sequences by a weighted sum of linear models, one per source.
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them. There is one
-    model per source, one of their concatenation ("concat"), and one each of the words
-    and characters of the sequences ("words", "chars"). Tokens of a small alphabet, such
+    model per source, a model of all sources ("concat"), and models of the words and the
+    characters of the sequences ("words", "chars"). Tokens of a small alphabet, such
     as amino acids, states or events, also have models of their order ("ngrams",
     "positions"). Decision values are summed with nonnegative weights that are learned
     out of fold. An uninformative source gets a weight near 0, and a source with many
@@ -694,8 +694,8 @@ class StackedMetaRegressor(TargetRegressorMixin, _BaseStacked):
     r"""Predict numbers from sequences by a weighted sum of linear models.
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them. There is one
-    model per source, one of their concatenation ("concat"), and one each of the words
-    and characters of the sequences ("words", "chars"). Tokens of a small alphabet also
+    model per source, a model of all sources ("concat"), and models of the words and the
+    characters of the sequences ("words", "chars"). Tokens of a small alphabet also
     have models of their order ("ngrams", "positions"). Predictions are summed with
     nonnegative weights that are learned out of fold.
 

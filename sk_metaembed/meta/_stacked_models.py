@@ -128,8 +128,8 @@ class FittedMember(NamedTuple):
     """A model of a stack, after its fit."""
 
     view: str  # name of the view that the model reads
-    model: Any  # fitted on all rows; or a list of one per fold, fitted without its rows
-    # (n_rows, n_columns), out of fold; of the model itself for rows not held out
+    model: Any  # fitted on all rows, or a list of models that each leave out a fold
+    # Out of fold, (n_rows, n_columns), or by `model` for rows that are not held out
     decisions: np.ndarray
 
 

@@ -138,7 +138,7 @@ class ColumnEncoder:
 
     name: str
     format: ColumnFormat
-    notations: dict  # notation in the training rows: its first cell
+    notations: dict  # first cell of each notation in the training rows
     offset: float = 0.0  # subtracted from the numbers of the column
     codes: dict | None = None  # the output of `find_codes`
     code_length: int = 0

@@ -71,7 +71,7 @@ class ColumnFormat(NamedTuple):
 
     @property
     def noun(self):
-        """The kind as messages name it, such as "a number" or "yes or no"."""
+        """The kind in messages, such as "a number" or "yes or no"."""
         is_words = self.numbers is not None and self.numbers.booleans
         return "yes or no" if is_words else f"a {self.kind.replace('binary', 'number')}"
 

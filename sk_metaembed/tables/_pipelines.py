@@ -300,7 +300,7 @@ def _target_type(estimator):
     if isinstance(estimator, str):
         return "continuous" if estimator == "regressor" else "auto"
     if type(estimator).__module__.startswith("sklearn.semi_supervised"):
-        return "semi-supervised"  # -1 is not a class
+        return "semi-supervised"  # -1 marks rows without a label
     return "continuous" if is_regressor(estimator) else "auto"
 
 

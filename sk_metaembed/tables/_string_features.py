@@ -230,7 +230,7 @@ class StringFeatures(BaseEstimator):
 
 
 def _tfidf(vectorizer, texts):
-    """Return the output of a fitted vectorizer without its checks, slow for one row.
+    """Return the output of a fitted vectorizer without its checks, which are slow.
 
     Without a vectorizer there are no columns.
     """
