@@ -6,7 +6,6 @@ there first, then mapped to the characters of the original text.
 
 import re
 import unicodedata
-from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import chain, takewhile
 
@@ -239,9 +238,9 @@ def _matched(words, tokens):
     pairs, word, token = [], 0, 0
     while token < len(tokens):
         size = _AT_ONCE
-        parts = words[word : word + 4 * size], tokens[token : token + size]
-        blocks = SequenceMatcher(None, *parts, autojunk=False).get_matching_blocks()
-        matches = [(i + k, j + k) for i, j, n in blocks for k in range(n)]
+        matches = _longest_common(
+            words[word : word + 4 * size], tokens[token : token + size]
+        )
         if token + size < len(tokens):
             # The last tokens may be matched with words too far ahead: match them again.
             size //= 2
@@ -250,6 +249,33 @@ def _matched(words, tokens):
         word = pairs[-1][0] + 1 if matches else word
         token += size
     return pairs
+
+
+def _longest_common(words, tokens):
+    """Return the index pairs of a longest common subsequence.
+
+    Bit i of a row is 0 if word i extends the longest subsequence: one integer holds a
+    row, so each token takes a few operations, regardless of the number of words.
+    """
+    places = {}
+    for i, word in enumerate(words):
+        places[word] = places.get(word, 0) | 1 << i
+    every = (1 << len(words)) - 1
+    rows = [every]
+    for token in tokens:
+        row = rows[-1]
+        here = row & places.get(token, 0)
+        rows.append(((row + here) | (row - here)) & every)
+    pairs, i, j = [], len(words), len(tokens)
+    while i and j:
+        if words[i - 1] == tokens[j - 1]:
+            i, j = i - 1, j - 1
+            pairs.append((i, j))
+        elif rows[j] >> (i - 1) & 1:
+            i -= 1
+        else:
+            j -= 1
+    return pairs[::-1]
 
 
 def _searched(prepared, tokens, at, stop, *, overlap=False):

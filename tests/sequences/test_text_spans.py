@@ -107,6 +107,17 @@ def test_a_lemma_does_not_take_the_place_of_a_later_word(text, lemmas, expected)
     assert [part for part in row if part] == expected.split()
 
 
+def test_lemmas_of_long_texts_are_located():
+    """Words are matched in parts; the last "be" is far from the others."""
+    words = ["so", *(w for i in range(700) for w in ("it", "was", f"w{i}")), "be"]
+    for ahead in ([], ["and"], ["and", "then"]):
+        text = [*ahead, *words]
+        lemmas = ["be" if word == "was" else word for word in text]
+        step = Tokenizer(tokenizer=lambda _, lemmas=lemmas: lemmas)
+        (row,) = written(step.transform([" ".join(text)]))
+        assert [part for part in row if part] == [w for w in text if w != "was"]
+
+
 def test_tokens_that_overlap():
     def kmers(text):
         return [text[i : i + 3] for i in range(len(text) - 2)]
