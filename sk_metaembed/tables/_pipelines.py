@@ -141,11 +141,11 @@ def make_text_pipeline(
         in seconds. "medium" also trains a copy of each `TransformerEmbedding` on pairs
         of texts of equal and of different classes (`ContrastiveEmbedding`): minutes on
         a CPU. "high" also trains a copy with its classifier (`TrainableTransformer`):
-        minutes on a GPU. For a regressor, "medium" is the same as "high". Without a
-        `TransformerEmbedding`, both train a `DynamicMetaClassifier` or
-        `DynamicMetaRegressor` that reads the order of tokens by convolutions. Each fold
-        of the stack has its own trained network, so prediction time and file size grow
-        with the number of folds.
+        minutes on a GPU, tens of minutes on a CPU. For a regressor, "medium" is the
+        same as "high". Without a `TransformerEmbedding`, both train a
+        `DynamicMetaClassifier` or `DynamicMetaRegressor` that reads the order of tokens
+        by convolutions: a minute on a CPU. Each fold of the stack has its own trained
+        network, so prediction time and file size grow with the number of folds.
     n_jobs : int, default=None
         Number of sources and models that are fitted in parallel.
     random_state : int, RandomState instance or None, default=None
