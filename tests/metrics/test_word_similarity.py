@@ -85,6 +85,7 @@ def test_case_fallback():
     [
         ([], [], ValueError, "got no rows"),
         ({"data": PAIRS, "target": GOLD}, GOLD, TypeError, r"pass its attributes data"),
+        ([("tea", 3)], [1.0], TypeError, "row 0: expected 2 words; got int 3"),
         (["ab", "cd"], [1, 2], ValueError, "row 0: expected 2 words; got 'ab'"),
         (PAIRS, GOLD[:2], ValueError, r"5 pairs and scores of shape \(2,\)"),
         (PAIRS, [1, 2, 3, np.nan, 5], ValueError, "score 3 is nan"),

@@ -6,6 +6,7 @@ import torch
 
 import sk_metaembed as sk
 from sk_metaembed import DynamicMetaClassifier, TokenSequences, TrainableTokens
+from sk_metaembed.inspection import explain
 
 from ...dynamic.test_estimators import SMALL
 
@@ -214,3 +215,10 @@ def test_every_kind_of_net_learns_tokens():
         list(zip(X, X[::-1], strict=True))
     )
     assert net(max_epochs=1).fit(pairs, y).predict(pairs[:3]).shape == (3,)
+
+
+def test_explain_names_the_tokens_that_decide():
+    texts = [f"the {word} film" for word in ("good", "bad") * 20]
+    model = net().fit(texts, [1, 0] * 20)
+    words = explain(model, ["the good film"], target=1).words
+    assert words.argmax() == 1 and words[1] > 0
