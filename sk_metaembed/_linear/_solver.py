@@ -22,7 +22,6 @@ from scipy.sparse import issparse
 _STEPS = 100  # maximum steps of Newton's method
 _CG_STEPS = 200
 _TOLERANCE = 1e-4  # for the mean gradient per row, as in scikit-learn
-_FINE_TOLERANCE = 1e-6  # the same, for the model that is kept
 _SQUARED_TOLERANCE = 4e-4  # for the squared loss, times the root mean squared error
 _LARGE_WEIGHT = 100  # times the 90th percentile
 _FORCING = 0.3  # share of the gradient that conjugate gradients may leave
@@ -98,13 +97,12 @@ class Problems:
         shape = weights.shape[1], Y.shape[1]
         self._intercepts = np.full(shape, np.nan) if intercepts is None else intercepts
 
-    def solve(self, penalty, start=None, problems=None, is_enough=None, fine=False):
+    def solve(self, penalty, start=None, problems=None, is_enough=None):
         """Return the `Solution` of some or all problems for a penalty.
 
         The iterations start from `start`, the solution for another penalty. They end
         early if ``is_enough(decisions)`` returns True. It is called after each step,
-        unless memory requires solving blocks of columns in turn. With `fine`, the
-        tolerance of the log losses is smaller.
+        unless memory requires solving blocks of columns in turn.
         """
         n_problems, n_columns = self._intercepts.shape
         problems = np.arange(n_problems) if problems is None else np.array(problems)
@@ -129,7 +127,7 @@ class Problems:
             )
             own_start = start and [each[..., some, columns] for each in start]
             own_enough = is_enough if size >= n else None
-            parts.append(newton.solve(penalty, own_start, own_enough, fine))
+            parts.append(newton.solve(penalty, own_start, own_enough))
         if len(parts) == 1:
             return parts[0]
         axis = -2 if divides_problems else -1
@@ -155,7 +153,7 @@ class _Newton:
         capped = np.minimum(weights, _LARGE_WEIGHT * np.array(usual))
         self._sizes = capped.sum(axis=0, dtype=np.float64)[:, None]
 
-    def solve(self, penalty, start=None, is_enough=None, fine=False):
+    def solve(self, penalty, start=None, is_enough=None):
         """Return the `Solution` for a penalty."""
         is_fitted = np.isnan(self._intercepts)
         if start is None:
@@ -164,7 +162,6 @@ class _Newton:
             decisions = np.zeros((len(self.Y), *shape), dtype) + intercept.astype(dtype)
             start = np.zeros((self.X.shape[1], *shape), dtype), intercept, decisions
         coef, intercept, decisions = start
-        tolerance = _FINE_TOLERANCE if fine else _TOLERANCE
         objective, errors, curvature = self._evaluate(decisions, coef, penalty)
         for i in range(_STEPS):
             slopes = self._products(errors)
@@ -173,7 +170,7 @@ class _Newton:
             largest = np.maximum(largest, np.abs(slopes[1]))
             if self.loss == "softmax":
                 largest = largest.max(axis=1, keepdims=True)
-            enough = tolerance * self._sizes
+            enough = _TOLERANCE * self._sizes
             if self.loss == "squared":
                 # Where errors are small, slopes are small for other penalties, too.
                 # Each penalty has at least one step.

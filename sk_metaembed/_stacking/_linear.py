@@ -53,10 +53,6 @@ def fit_linear(X, target, folds, sample_weight, per_dimension=False):
     decisions = solution.decisions[:, -1].copy()
     for i, (_, test) in enumerate(folds.pairs):
         decisions[test] = solution.decisions[test, i]
-    if target.kind != "numbers":
-        # Only the model of all rows is kept, and its probabilities are shown to users.
-        last = Solution(*(part[..., -1:, :] for part in solution))
-        solution = problems.solve(penalty, last, [len(folds.pairs)], fine=True)
     coef = solution.coef[:, -1] * target.scale
     coef = coef if basis is None else basis(coef)
     # Products in float64 do not vary with the batch, and do not overflow.
