@@ -52,7 +52,7 @@ def test_a_column_with_the_target_is_named(task, fit):
     codes = np.unique(y, return_inverse=True)[1] if task == "classifier" else 3 * y
     (note,) = fit(X.assign(**{"<leak>": codes}), task)
     assert note.startswith("Column '<leak>' alone predicts about as well as all colum")
-    assert "Leave it out by --drop if it is not known" in note
+    assert "Leave it out by --drop if it is unknown" in note
 
 
 def test_identifiers_are_named(fit):

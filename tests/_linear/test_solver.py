@@ -16,8 +16,8 @@ KINDS = ("binary", "labels", "softmax", "squared")
 def factors():
     """Return two sparse matrices whose product are rows."""
     rng = np.random.default_rng(0)
-    left = random_array((80, 30), density=0.2, rng=rng, format="csr")
-    right = random_array((30, 20), density=0.3, rng=rng, format="csr")
+    left = random_array((80, 30), density=0.2, random_state=rng, format="csr")
+    right = random_array((30, 20), density=0.3, random_state=rng, format="csr")
     right.data -= 0.5
     return left, right
 

@@ -84,9 +84,10 @@ def test_a_step_reads_no_number_from_the_device(name):
     X, y = data_of(name)
     model = MODELS[name].set_params(max_epochs=1, early_stopping=False, device="cpu")
     net, target = model.fit(X, y).net_, model._target
-    meta, weights = torch.device("meta"), np.ones(len(X), np.float32)
+    meta = torch.device("meta")
     module = net.module_.to(meta).train()
     codes = target.encode(model._read_target(y, X))
+    weights = target.loss_weights(codes, np.ones(len(X)), None)
     dataset = model._data_set(X, codes, weights, meta)
     batch, labels = dataset.batch(np.arange(len(X)))
     loss = net.get_loss(module(batch), labels, X=batch, training=True)

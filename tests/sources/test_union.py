@@ -216,7 +216,7 @@ def test_a_union_gives_its_names_without_what_is_dropped():
     [
         ("glove", {}, TypeError, "source_subsets: names must.*'glove'"),
         ([("a", None)], {}, TypeError, "not .name, source. pairs"),
-        (["a", "b", "a"], {}, ValueError, "at least one, and distinct"),
+        (["a", "b", "a"], {}, ValueError, "distinct, and at least one"),
         (["a", "b"], {"max_size": 3}, ValueError, "2, the number.*max_size=3"),
     ],
 )

@@ -128,7 +128,7 @@ def test_compressed_fasttext_is_refused(write, kind, pruned):
 def test_missing_and_foreign_paths(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         WordVectors.open(tmp_path / "nowhere")
-    with pytest.raises(ValueError, match="is a directory but not a word-vector store"):
+    with pytest.raises(ValueError, match="is a directory but neither"):
         WordVectors.open(tmp_path)
     with pytest.raises(TypeError, match="from_arrays"):
         WordVectors.open({"a": [1, 2]})
