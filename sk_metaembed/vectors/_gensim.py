@@ -42,7 +42,7 @@ class Inert:
 
 
 class _Tuple(tuple):
-    """Tuple hashed by identity: hashing nested values can exhaust the stack."""
+    """Tuple hashed by identity, at a cost that does not depend on the file."""
 
     __slots__ = ()
     __hash__ = object.__hash__
